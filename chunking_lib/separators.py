@@ -1,0 +1,158 @@
+"""Where the separators of a text are, and which cuts they allow."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+
+from chunking_lib.boundaries import Boundaries
+
+__all__ = ["Cuts", "Separator", "check_separators", "find_cuts", "for_line_ends"]
+
+Separator = str | re.Pattern[str]
+
+
+def check_separators(separators: Sequence[Separator]) -> None:
+    """Raise a `ValueError` unless `separators` are strings or compiled patterns."""
+    if isinstance(separators, str) or not all(
+        isinstance(separator, str | re.Pattern) for separator in separators
+    ):
+        raise ValueError(f"separators={separators!r} must be a list of strings or patterns")
+
+
+def for_line_ends(separator: Separator, text: str) -> Separator:
+    r"""Return the separator as it stands in `text`: in a text of Windows, `\n` is `\r\n`.
+
+    >>> for_line_ends("\n\n", "one\r\n\r\ntwo")
+    '\r\n\r\n'
+    """
+    if not isinstance(separator, str) or "\n" not in separator or "\r" in separator:
+        return separator
+    windows = text.count("\r\n")
+    if not windows:
+        return separator
+    if windows == text.count("\n"):
+        return separator.replace("\n", "\r\n")
+    return re.compile(re.escape(separator).replace("\\\n", "(?:\r\n|\n)"))
+
+
+class Cuts:
+    """The cuts that one separator allows between two places: this class asks `str.find`.
+
+    A cut is a pair: where the chunk before ends and where the next one starts. Both are the same
+    place, unless separators are dropped.
+    """
+
+    def __init__(
+        self, text: str, end: int, separator: str, keep: str, boundaries: Boundaries
+    ) -> None:
+        self._text, self._end, self._separator = text, end, separator
+        self._width, self._boundaries = len(separator), boundaries
+        # Cuts lie at the start of the separator, or behind it.
+        self._shift = self._width if keep == "end" else 0
+        self._gap = self._width if keep == "none" else 0
+
+    def _usable(self, cut: int) -> bool:
+        at = self._boundaries.at
+        return at(cut) and (not self._gap or at(cut + self._gap))
+
+    def skip(self, start: int) -> int:
+        """Return `start`, or the place behind the separators there, if they are dropped."""
+        while self._gap and self._text.startswith(self._separator, start, self._end):
+            start += self._width
+        return start
+
+    def last(self, start: int, limit: int) -> tuple[int, int] | None:
+        """Return the last cut behind `start` and not behind `limit`."""
+        limit = min(limit, self._end - 1)
+        low = max(start + 1 - self._shift, start)
+        while True:
+            found = self._text.rfind(
+                self._separator, low, min(limit - self._shift + self._width, self._end)
+            )
+            cut = found + self._shift
+            if found < 0 or cut <= start:
+                return None
+            if self._usable(cut):
+                return cut, cut + self._gap
+            limit = cut - 1
+
+    def first(self, start: int) -> tuple[int, int]:
+        """Return the first cut behind `start`; the end of the range if there is none."""
+        low = max(start + 1 - self._shift, start)
+        while True:
+            found = self._text.find(self._separator, low, self._end)
+            cut = found + self._shift
+            if found < 0 or cut >= self._end:
+                return self._end, self._end
+            if cut > start and self._usable(cut):
+                return cut, cut + self._gap
+            low = found + 1
+
+
+class _ListedCuts:
+    """The same for patterns, and for separators that can overlap themselves, like a blank line.
+
+    Which of three line ends in a row are the separator depends on what is left of them, so all are
+    listed from the left.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        start: int,
+        end: int,
+        pattern: re.Pattern[str],
+        keep: str,
+        boundaries: Boundaries,
+    ) -> None:
+        self._end, self._dropped = end, keep == "none"
+        self._cuts, self._nexts = array("q"), array("q")
+        for match in pattern.finditer(text, start, end):
+            first, last = match.span()
+            cut, after = last if keep == "end" else first, first if keep == "start" else last
+            if boundaries.at(cut) and boundaries.at(after):
+                self._cuts.append(cut)
+                self._nexts.append(after)
+
+    def skip(self, start: int) -> int:
+        if self._dropped:
+            i = bisect_left(self._cuts, start)
+            while i < len(self._cuts) and self._cuts[i] == start:
+                start = self._nexts[i]
+                i += 1
+        return start
+
+    def last(self, start: int, limit: int) -> tuple[int, int] | None:
+        i = bisect_right(self._cuts, min(limit, self._end - 1)) - 1
+        return (self._cuts[i], self._nexts[i]) if i >= 0 and self._cuts[i] > start else None
+
+    def first(self, start: int) -> tuple[int, int]:
+        i = bisect_right(self._cuts, start)
+        if i < len(self._cuts) and self._cuts[i] < self._end:
+            return self._cuts[i], self._nexts[i]
+        return self._end, self._end
+
+
+def find_cuts(
+    text: str, start: int, end: int, separator: Separator, keep: str, boundaries: Boundaries
+) -> Cuts | _ListedCuts | None:
+    """Return the cuts that `separator` allows between two places, None if it does not occur.
+
+    >>> text = "one, two, three"
+    >>> cuts = find_cuts(text, 0, 15, ", ", "end", Boundaries(text))
+    >>> cuts.first(0), cuts.last(0, 14), cuts.last(0, 4)
+    ((5, 5), (10, 10), None)
+    """
+    if isinstance(separator, str):
+        if text.find(separator, start, end) < 0:
+            return None
+        width = len(separator)
+        if not any(separator[:i] == separator[width - i :] for i in range(1, width)):
+            return Cuts(text, end, separator, keep, boundaries)
+        separator = re.compile(re.escape(separator))
+    elif separator.search(text, start, end) is None:
+        return None
+    return _ListedCuts(text, start, end, separator, keep, boundaries)

@@ -1,0 +1,212 @@
+"""The parts that the splitters share: checks of their arguments, and chunks as they are made."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from chunking_lib.boundaries import Boundaries
+from chunking_lib.chunk import Chunk, is_blank, slice_maker
+from chunking_lib.length import CharacterRuler, Length, NotAdditive, Ruler, make_ruler
+from chunking_lib.separators import Cuts
+
+__all__ = ["Builder", "check_keep", "check_size", "cut_hard", "merge_pieces", "run_builder"]
+
+_SPACE = re.compile(r"\s")
+
+
+def check_size(size: int, overlap: int, length: Length = len) -> None:
+    """Raise a `ValueError` unless `size` is 1 or more and `overlap` lies in 0 to `size` - 1."""
+    for name, value, least in (("size", size, 1), ("overlap", overlap, 0)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise ValueError(f"{name}={value!r} must be a whole number of {least} or more")
+    if overlap >= size:
+        raise ValueError(f"overlap={overlap} must be smaller than size={size}")
+    if not callable(length):
+        raise ValueError(f"length={length!r} must be a callable from a text to a number")
+    limit = getattr(length, "limit", None)
+    if limit is not None and size > limit:
+        raise ValueError(f"size={size} must be {limit} or less: the model reads no more tokens")
+
+
+def check_keep(keep: str) -> None:
+    """Raise a `ValueError` unless `keep` is one of the three rules."""
+    if keep not in ("start", "end", "none"):
+        raise ValueError(f"keep={keep!r} must be 'start', 'end' or 'none'")
+
+
+class Builder:
+    """Turns the cuts of a splitter into chunks, with overlap, in order, none of them blank."""
+
+    def __init__(
+        self,
+        text: str,
+        source: str,
+        ruler: Ruler,
+        boundaries: Boundaries,
+        *,
+        overlap: int = 0,
+        strip: bool = True,
+    ) -> None:
+        self.text, self.ruler, self.boundaries = text, ruler, boundaries
+        self.chunks: list[Chunk] = []
+        self._overlap, self._strip = overlap, strip
+        self._make = slice_maker(text, source)
+        self._ascii = text.isascii()
+        # Of characters, what is within reach fits; tokens are counted again as they will stand.
+        self._exact = isinstance(ruler, CharacterRuler)
+
+    def open(self, start: int) -> int:
+        """Return where a chunk begins whose own text begins at `start`: earlier, by the overlap.
+
+        The overlap begins with a whole word if there is one to be had, else in the middle of what
+        is there (Chinese, a long number). It is never the whole chunk before: that would be a copy.
+        """
+        if not self._overlap or not self.chunks:
+            return start
+        before = self.chunks[-1]
+        earliest = self.ruler.reach_back(before.end, self._overlap)
+        whole = earliest <= before.start
+        return self._word_start(max(earliest, before.start + 1), before.end, whole) or start
+
+    def shrink(self, opened: int, start: int, end: int) -> int:
+        """Return an opening at or after `opened` from which a chunk may reach to `end`."""
+        while opened < start and self.ruler.reach(opened) < end:
+            space = _SPACE.search(self.text, opened, start)
+            if space is None:
+                return start
+            opened = self._skip_space(space.end(), start)
+        return opened
+
+    def fits(self, start: int, end: int) -> bool:
+        """Say whether a chunk made of these places keeps the size."""
+        return self._exact or self.ruler.fits(*self._trim(start, end))
+
+    def add(self, start: int, end: int, *, oversize: bool = False) -> None:
+        """Make a chunk, unless there is nothing to read in it."""
+        start, end = self._trim(start, end)
+        # A chunk that ends where the last one did has nothing new.
+        if start >= end or (self.chunks and end <= self.chunks[-1].end):
+            return
+        first = self.text[start]
+        if not (first.isalnum() and first.isascii()) and is_blank(self.text[start:end]):
+            return
+        chunk = self._make(start, end)
+        if oversize:
+            chunk.metadata["oversize"] = True
+        self.chunks.append(chunk)
+
+    def _word_start(self, earliest: int, end: int, whole: bool) -> int | None:
+        text = self.text
+        if earliest >= end:
+            return None
+        if not text[earliest - 1].isspace():
+            space = _SPACE.search(text, earliest, end)
+            if space is None:
+                return None if whole else self.boundaries.after(earliest)
+            earliest = space.end()
+        place = self._skip_space(earliest, end)
+        return None if place >= end else place
+
+    def _skip_space(self, place: int, end: int) -> int:
+        while place < end and self.text[place].isspace():
+            place += 1
+        return self.boundaries.after(place)
+
+    def _trim(self, start: int, end: int) -> tuple[int, int]:
+        """Leave white space at both ends out, where that cuts no cluster."""
+        if not self._strip:
+            return start, end
+        piece = self.text[start:end]
+        kept = piece.strip()
+        if len(kept) != len(piece):
+            left = len(piece) - len(piece.lstrip())
+            if not kept:
+                return end, end
+            start, end = start + left, start + left + len(kept)
+            if not self._ascii:
+                start, end = self.boundaries.before(start), self.boundaries.after(end)
+        return start, end
+
+
+def cut_hard(builder: Builder, start: int, end: int) -> None:
+    """Cut text without separators: each chunk reaches as far as it may, clusters stay whole."""
+    reach, boundaries = builder.ruler.reach, builder.boundaries
+    while start < end:
+        opened = builder.open(start)
+        cut = min(end, boundaries.before(reach(opened)))
+        if cut <= start:  # the overlap leaves no room
+            opened, cut = start, min(end, boundaries.before(reach(start)))
+        while cut > start and not builder.fits(opened, cut):
+            cut = boundaries.before(cut - 1)
+        oversize = cut <= start
+        if oversize:  # one cluster that is longer than the size
+            opened, cut = start, boundaries.after(start + 1)
+        builder.add(opened, cut, oversize=oversize)
+        start = cut
+
+
+def merge_pieces(
+    builder: Builder,
+    cuts: Cuts,
+    start: int,
+    end: int,
+    too_long: Callable[[int, int], None],
+) -> None:
+    """Merge the pieces between `cuts` from left to right, as many as fit into one chunk.
+
+    The pieces are never listed: the last cut within reach ends the chunk. A piece that does not fit
+    by itself is handed to `too_long`.
+    """
+    reach = builder.ruler.reach
+    while (start := cuts.skip(start)) < end:
+        opened = builder.open(start)
+        limit = reach(opened)
+        if limit >= end and builder.fits(opened, end):
+            builder.add(opened, end)
+            return
+        found = _last_fitting(builder, cuts, opened, start, limit)
+        if found is None:
+            piece_end, after = cuts.first(start)
+            opened = builder.shrink(opened, start, piece_end)
+            if reach(opened) < piece_end or not builder.fits(opened, piece_end):
+                too_long(start, piece_end)
+                start = after
+                continue
+            limit = reach(opened)
+            found = _last_fitting(builder, cuts, opened, start, limit) or (piece_end, after)
+        builder.add(opened, found[0])
+        start = found[1]
+
+
+def _last_fitting(
+    builder: Builder, cuts: Cuts, opened: int, start: int, limit: int
+) -> tuple[int, int] | None:
+    """Return the last cut within the limit at which the chunk, measured once more, fits."""
+    found = cuts.last(start, limit)
+    while found and not builder.fits(opened, found[0]):
+        found = cuts.last(start, found[0] - 1)
+    return found
+
+
+def run_builder(
+    text: str,
+    source: str,
+    cut: Callable[[Builder], None],
+    *,
+    size: int,
+    overlap: int,
+    length: Length,
+    strip: bool,
+) -> list[Chunk]:
+    """Run `cut` with the fastest ruler, and again with a surer one if that proves wrong."""
+    boundaries = Boundaries(text)
+    for sure in (False, True):
+        ruler = make_ruler(text, boundaries, size, length, sure=sure)
+        builder = Builder(text, source, ruler, boundaries, overlap=overlap, strip=strip)
+        try:
+            cut(builder)
+            break
+        except NotAdditive:
+            continue
+    return builder.chunks
