@@ -132,7 +132,7 @@ def split_on_separator(
             text, 0, len(text), separator, keep, builder.boundaries
         )
         if cuts:
-            merge_pieces(builder, cuts, 0, len(text), lambda a, b: cut_hard(builder, a, b))
+            merge_pieces(builder, cuts, 0, lambda a, b: cut_hard(builder, a, b))
         else:
             cut_hard(builder, 0, len(text))
 

@@ -87,7 +87,7 @@ def split_recursive(
             cuts = find_cuts(text, start, end, levels[number], keep, builder.boundaries)
             if cuts:
                 below = number + 1
-                merge_pieces(builder, cuts, start, end, lambda a, b: cut(builder, a, b, below))
+                merge_pieces(builder, cuts, start, lambda a, b: cut(builder, a, b, below))
                 return
         cut_hard(builder, start, end)
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from chunking_lib.boundaries import Boundaries
 
-__all__ = ["Cuts", "Separator", "check_separators", "find_cuts", "for_line_ends"]
+__all__ = ["Cuts", "ListedCuts", "Separator", "check_separators", "find_cuts", "for_line_ends"]
 
 Separator = str | re.Pattern[str]
 
@@ -46,53 +46,68 @@ class Cuts:
     """
 
     def __init__(
-        self, text: str, end: int, separator: str, keep: str, boundaries: Boundaries
+        self, text: str, start: int, end: int, separator: str, keep: str, boundaries: Boundaries
     ) -> None:
-        self._text, self._end, self._separator = text, end, separator
+        self._text, self._separator = text, separator
         self._width, self._boundaries = len(separator), boundaries
         # Cuts lie at the start of the separator, or behind it.
         self._shift = self._width if keep == "end" else 0
         self._gap = self._width if keep == "none" else 0
+        while self._gap and text.endswith(separator, start, end) and self._usable(end - self._gap):
+            end -= self._gap
+        #: Where the last piece ends: before the separators at the very end, if they are dropped.
+        self.end = end
 
     def _usable(self, cut: int) -> bool:
         at = self._boundaries.at
         return at(cut) and (not self._gap or at(cut + self._gap))
 
+    def _run_start(self, cut: int, start: int) -> int:
+        """Return the first of several dropped separators in a row: no piece lies between them."""
+        while self._gap and cut - self._gap > start:
+            if not self._text.startswith(self._separator, cut - self._gap):
+                break
+            if not self._usable(cut - self._gap):
+                break
+            cut -= self._gap
+        return cut
+
     def skip(self, start: int) -> int:
         """Return `start`, or the place behind the separators there, if they are dropped."""
-        while self._gap and self._text.startswith(self._separator, start, self._end):
-            start += self._width
+        if self._gap:
+            while self._text.startswith(self._separator, start, self.end) and self._usable(start):
+                start += self._width
         return start
 
     def last(self, start: int, limit: int) -> tuple[int, int] | None:
         """Return the last cut behind `start` and not behind `limit`."""
-        limit = min(limit, self._end - 1)
+        limit = min(limit, self.end - 1)
         low = max(start + 1 - self._shift, start)
         while True:
             found = self._text.rfind(
-                self._separator, low, min(limit - self._shift + self._width, self._end)
+                self._separator, low, min(limit - self._shift + self._width, self.end)
             )
             cut = found + self._shift
             if found < 0 or cut <= start:
                 return None
             if self._usable(cut):
-                return cut, cut + self._gap
+                return self._run_start(cut, start), cut + self._gap
             limit = cut - 1
 
     def first(self, start: int) -> tuple[int, int]:
         """Return the first cut behind `start`; the end of the range if there is none."""
         low = max(start + 1 - self._shift, start)
         while True:
-            found = self._text.find(self._separator, low, self._end)
+            found = self._text.find(self._separator, low, self.end)
             cut = found + self._shift
-            if found < 0 or cut >= self._end:
-                return self._end, self._end
+            if found < 0 or cut >= self.end:
+                return self.end, self.end
             if cut > start and self._usable(cut):
                 return cut, cut + self._gap
             low = found + 1
 
 
-class _ListedCuts:
+class ListedCuts:
     """The same for patterns, and for separators that can overlap themselves, like a blank line.
 
     Which of three line ends in a row are the separator depends on what is left of them, so all are
@@ -108,14 +123,23 @@ class _ListedCuts:
         keep: str,
         boundaries: Boundaries,
     ) -> None:
-        self._end, self._dropped = end, keep == "none"
+        self._dropped = keep == "none"
         self._cuts, self._nexts = array("q"), array("q")
         for match in pattern.finditer(text, start, end):
             first, last = match.span()
             cut, after = last if keep == "end" else first, first if keep == "start" else last
-            if boundaries.at(cut) and boundaries.at(after):
+            if not (boundaries.at(cut) and boundaries.at(after)):
+                continue
+            if self._dropped and self._nexts and self._nexts[-1] == cut:
+                self._nexts[-1] = after  # two in a row: no piece lies between them
+            else:
                 self._cuts.append(cut)
                 self._nexts.append(after)
+        i = len(self._cuts) - 1
+        while self._dropped and i >= 0 and self._nexts[i] == end:
+            end = self._cuts[i]
+            i -= 1
+        self.end = end
 
     def skip(self, start: int) -> int:
         if self._dropped:
@@ -126,19 +150,19 @@ class _ListedCuts:
         return start
 
     def last(self, start: int, limit: int) -> tuple[int, int] | None:
-        i = bisect_right(self._cuts, min(limit, self._end - 1)) - 1
+        i = bisect_right(self._cuts, min(limit, self.end - 1)) - 1
         return (self._cuts[i], self._nexts[i]) if i >= 0 and self._cuts[i] > start else None
 
     def first(self, start: int) -> tuple[int, int]:
         i = bisect_right(self._cuts, start)
-        if i < len(self._cuts) and self._cuts[i] < self._end:
+        if i < len(self._cuts) and self._cuts[i] < self.end:
             return self._cuts[i], self._nexts[i]
-        return self._end, self._end
+        return self.end, self.end
 
 
 def find_cuts(
     text: str, start: int, end: int, separator: Separator, keep: str, boundaries: Boundaries
-) -> Cuts | _ListedCuts | None:
+) -> Cuts | ListedCuts | None:
     """Return the cuts that `separator` allows between two places, None if it does not occur.
 
     >>> text = "one, two, three"
@@ -151,8 +175,8 @@ def find_cuts(
             return None
         width = len(separator)
         if not any(separator[:i] == separator[width - i :] for i in range(1, width)):
-            return Cuts(text, end, separator, keep, boundaries)
+            return Cuts(text, start, end, separator, keep, boundaries)
         separator = re.compile(re.escape(separator))
     elif separator.search(text, start, end) is None:
         return None
-    return _ListedCuts(text, start, end, separator, keep, boundaries)
+    return ListedCuts(text, start, end, separator, keep, boundaries)

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from chunking_lib.boundaries import Boundaries
 from chunking_lib.chunk import Chunk, is_blank, slice_maker
 from chunking_lib.length import CharacterRuler, Length, NotAdditive, Ruler, make_ruler
-from chunking_lib.separators import Cuts
+from chunking_lib.separators import Cuts, ListedCuts
 
 __all__ = ["Builder", "check_keep", "check_size", "cut_hard", "merge_pieces", "run_builder"]
 
 _SPACE = re.compile(r"\s")
+_WORD_START = re.compile(r"(?<=\s)\S")
 
 
 def check_size(size: int, overlap: int, length: Length = len) -> None:
@@ -66,16 +67,17 @@ class Builder:
             return start
         before = self.chunks[-1]
         earliest = self.ruler.reach_back(before.end, self._overlap)
-        whole = earliest <= before.start
-        return self._word_start(max(earliest, before.start + 1), before.end, whole) or start
+        first = max(earliest, before.start + 1)
+        word = self._word_start(first, before.end)
+        if word is None and earliest == first and not _SPACE.search(self.text, first, before.end):
+            word = self.boundaries.after(first)
+        return start if word is None or word >= before.end else word
 
     def shrink(self, opened: int, start: int, end: int) -> int:
         """Return an opening at or after `opened` from which a chunk may reach to `end`."""
         while opened < start and self.ruler.reach(opened) < end:
-            space = _SPACE.search(self.text, opened, start)
-            if space is None:
-                return start
-            opened = self._skip_space(space.end(), start)
+            word = self._word_start(opened + 1, self.chunks[-1].end)
+            opened = start if word is None else word
         return opened
 
     def fits(self, start: int, end: int) -> bool:
@@ -96,22 +98,12 @@ class Builder:
             chunk.metadata["oversize"] = True
         self.chunks.append(chunk)
 
-    def _word_start(self, earliest: int, end: int, whole: bool) -> int | None:
-        text = self.text
-        if earliest >= end:
-            return None
-        if not text[earliest - 1].isspace():
-            space = _SPACE.search(text, earliest, end)
-            if space is None:
-                return None if whole else self.boundaries.after(earliest)
-            earliest = space.end()
-        place = self._skip_space(earliest, end)
-        return None if place >= end else place
-
-    def _skip_space(self, place: int, end: int) -> int:
-        while place < end and self.text[place].isspace():
-            place += 1
-        return self.boundaries.after(place)
+    def _word_start(self, earliest: int, end: int) -> int | None:
+        """Return the first place from `earliest` on, before `end`, where a word starts."""
+        for match in _WORD_START.finditer(self.text, earliest, end):
+            if self.boundaries.at(match.start()):
+                return match.start()
+        return None
 
     def _trim(self, start: int, end: int) -> tuple[int, int]:
         """Leave white space at both ends out, where that cuts no cluster."""
@@ -136,7 +128,8 @@ def cut_hard(builder: Builder, start: int, end: int) -> None:
         opened = builder.open(start)
         cut = min(end, boundaries.before(reach(opened)))
         if cut <= start:  # the overlap leaves no room
-            opened, cut = start, min(end, boundaries.before(reach(start)))
+            opened = builder.shrink(opened, start, boundaries.after(start + 1))
+            cut = min(end, boundaries.before(reach(opened)))
         while cut > start and not builder.fits(opened, cut):
             cut = boundaries.before(cut - 1)
         oversize = cut <= start
@@ -148,9 +141,8 @@ def cut_hard(builder: Builder, start: int, end: int) -> None:
 
 def merge_pieces(
     builder: Builder,
-    cuts: Cuts,
+    cuts: Cuts | ListedCuts,
     start: int,
-    end: int,
     too_long: Callable[[int, int], None],
 ) -> None:
     """Merge the pieces between `cuts` from left to right, as many as fit into one chunk.
@@ -158,32 +150,27 @@ def merge_pieces(
     The pieces are never listed: the last cut within reach ends the chunk. A piece that does not fit
     by itself is handed to `too_long`.
     """
-    reach = builder.ruler.reach
-    while (start := cuts.skip(start)) < end:
+    while (start := cuts.skip(start)) < cuts.end:
         opened = builder.open(start)
-        limit = reach(opened)
-        if limit >= end and builder.fits(opened, end):
-            builder.add(opened, end)
-            return
-        found = _last_fitting(builder, cuts, opened, start, limit)
-        if found is None:
+        found = _last_fitting(builder, cuts, opened, start)
+        if found is None:  # the first piece does not fit behind so much overlap
             piece_end, after = cuts.first(start)
             opened = builder.shrink(opened, start, piece_end)
-            if reach(opened) < piece_end or not builder.fits(opened, piece_end):
+            found = _last_fitting(builder, cuts, opened, start)
+            if found is None:
                 too_long(start, piece_end)
                 start = after
                 continue
-            limit = reach(opened)
-            found = _last_fitting(builder, cuts, opened, start, limit) or (piece_end, after)
         builder.add(opened, found[0])
         start = found[1]
 
 
 def _last_fitting(
-    builder: Builder, cuts: Cuts, opened: int, start: int, limit: int
+    builder: Builder, cuts: Cuts | ListedCuts, opened: int, start: int
 ) -> tuple[int, int] | None:
-    """Return the last cut within the limit at which the chunk, measured once more, fits."""
-    found = cuts.last(start, limit)
+    """Return the last cut that a chunk may reach, or the end; None if not even the first."""
+    limit = builder.ruler.reach(opened)
+    found = (cuts.end, cuts.end) if limit >= cuts.end else cuts.last(start, limit)
     while found and not builder.fits(opened, found[0]):
         found = cuts.last(start, found[0] - 1)
     return found

