@@ -85,7 +85,7 @@ def shadowing(folder: Path) -> list[Path]:
 
 def _python() -> Finding:
     version = ".".join(map(str, sys.version_info[:3]))
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036 - it may be started by any Python
         return Finding(
             "problem",
             f"Python {version} is too old",

