@@ -14,6 +14,7 @@ drive, one download serves a whole class.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -22,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import unicodedata
 import warnings
 import zipfile
 from collections.abc import Sequence
@@ -423,14 +425,10 @@ class OpenAITokenizer:
     _PART = 50_000
 
     def __init__(self, name: str) -> None:
-        try:
-            import bpe_openai
-        except ImportError as error:
-            raise RuntimeError(_not_installed(name, "bpe-openai")) from error
         if name not in OPENAI_VOCABULARIES:
             raise ValueError(f"name={name!r} must be one of {', '.join(OPENAI_VOCABULARIES)}")
         self.name = name
-        self._encoding: Any = bpe_openai.get_encoding(name)
+        self._encoding = _openai_encoding(name)
 
     def __repr__(self) -> str:
         return f"OpenAITokenizer({self.name!r})"
@@ -470,6 +468,15 @@ class OpenAITokenizer:
         return spans
 
 
+@functools.cache
+def _openai_encoding(name: str) -> Any:
+    try:
+        import bpe_openai
+    except ImportError as error:
+        raise RuntimeError(_not_installed(name, "bpe-openai")) from error
+    return bpe_openai.get_encoding(name)
+
+
 def _without_surrogates(text: str) -> str:
     """`text` with U+FFFD for every lone surrogate: same length, and UTF-8 can encode it."""
     if text.isascii():
@@ -484,20 +491,23 @@ def _safe_parts(text: str, size: int) -> list[tuple[int, int]]:
     followed by something that is no letter, mark or apostrophe. A stretch of `size`
     characters without such a place is cut anyway; there a count can be one or two too high.
     """
-    if len(text) <= size:
-        return [(0, len(text))]
-    import regex
-
-    word_end = regex.compile(r"(?r)(?<=\p{L})(?![\p{L}\p{M}'’])")  # (?r): the last one first
     parts = []
     start = 0
     while len(text) - start > size:
-        found = word_end.search(text, start + 1, start + size)
-        end = found.end() if found else start + size
-        parts.append((start, end))
-        start = end
+        end = start + size
+        while end > start and not _is_word_end(text, end):
+            end -= 1
+        parts.append((start, end if end > start else start + size))
+        start = parts[-1][1]
     parts.append((start, len(text)))
     return parts
+
+
+def _is_word_end(text: str, place: int) -> bool:
+    after = text[place]
+    return text[place - 1].isalpha() and not (
+        after.isalpha() or after in "'’" or unicodedata.category(after).startswith("M")
+    )
 
 
 # --- embeddings -------------------------------------------------------------------------
