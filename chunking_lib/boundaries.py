@@ -41,13 +41,15 @@ class Boundaries:
     ([0, 0, 2, 2, 4], 4)
     """
 
-    __slots__ = ("_end", "_places", "_start", "_text", "before")
+    __slots__ = ("_end", "_places", "_start", "_text", "before", "free")
 
     def __init__(self, text: str) -> None:
         self._text = text
         # The last run read: text[_start:_end] and the places to cut in it.
         self._start = self._end = 0
         self._places: list[int] = []
+        #: Every place is a boundary: the text has no cluster of more than one character.
+        self.free = text.isascii() and "\r" not in text
         #: `before(place)`: the last boundary at or before `place`.
         self.before = self._before_ascii if text.isascii() else self._before
 
@@ -61,7 +63,9 @@ class Boundaries:
         text = self._text
         if not 0 < place < len(text):
             return min(max(place, 0), len(text))
-        if _MAY_JOIN.match(text, place - 1) is None:
+        left, right = text[place - 1], text[place]
+        # Below the first combining mark nothing but a CRLF belongs together.
+        if (left < "\u0300" > right and right != "\n") or not _MAY_JOIN.match(text, place - 1):
             return place
         if not self._start < place < self._end:
             self._read_run(place)

@@ -93,28 +93,31 @@ class Chunk:
         return f"{self.context}\n\n{self.text}" if self.context else self.text
 
 
-def slice_maker(text: str, source: str) -> Callable[[int, int], Chunk]:
-    """Return a fast `(start, end) -> Chunk` for slices of `text`.
+class _Draft:
+    """A chunk that can still be written to: the same slots as `Chunk`, without its guard."""
 
-    A frozen dataclass checks and sets each field through three calls. A slice of the text needs no
-    check, and setting the slots directly makes a splitter about a third faster.
+    __slots__ = ("context", "derived", "end", "metadata", "source", "start", "text")
+
+    def __init__(self, text: str, start: int, end: int, source: str) -> None:
+        self.text = text
+        self.start = start
+        self.end = end
+        self.source = source
+        self.context = ""
+        self.derived = False
+        self.metadata: dict[str, Any] = {}
+
+
+def make_chunk(text: str, start: int, end: int, source: str) -> Chunk:
+    """Return a chunk of a slice that is known to be right, in a third of the time.
+
+    A frozen dataclass checks its arguments and sets each field through a guard, which would be the
+    dearest step of splitting. A draft has the same layout in memory, so it may become a chunk.
     """
-    new = Chunk.__new__
-    setters = [getattr(Chunk, name).__set__ for name in Chunk.__slots__]
-    set_text, set_start, set_end, set_source, set_context, set_derived, set_metadata = setters
-
-    def make(start: int, end: int) -> Chunk:
-        chunk = new(Chunk)
-        set_text(chunk, text[start:end])
-        set_start(chunk, start)
-        set_end(chunk, end)
-        set_source(chunk, source)
-        set_context(chunk, "")
-        set_derived(chunk, False)
-        set_metadata(chunk, {})
-        return chunk
-
-    return make
+    draft: Any = _Draft(text, start, end, source)
+    draft.__class__ = Chunk
+    chunk: Chunk = draft
+    return chunk
 
 
 def text_and_source(document: str | Document) -> tuple[str, str]:

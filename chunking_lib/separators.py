@@ -6,6 +6,7 @@ import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from functools import cache
 
 from chunking_lib.boundaries import Boundaries
 
@@ -43,60 +44,93 @@ class Cuts:
 
     A cut is a pair: where the chunk before ends and where the next one starts. Both are the same
     place, unless separators are dropped.
+
+    A separator that repeats itself, like a blank line, needs care: which of five line ends in a row
+    are the separators is counted from the first.
     """
 
     def __init__(
-        self, text: str, start: int, end: int, separator: str, keep: str, boundaries: Boundaries
+        self,
+        text: str,
+        start: int,
+        end: int,
+        separator: str,
+        period: int,
+        keep: str,
+        boundaries: Boundaries,
     ) -> None:
         self._text, self._separator = text, separator
-        self._width, self._boundaries = len(separator), boundaries
+        self._before = None if boundaries.free else boundaries.before
+        self._width, self._unit = len(separator), separator[:period]
         # Cuts lie at the start of the separator, or behind it.
         self._shift = self._width if keep == "end" else 0
         self._gap = self._width if keep == "none" else 0
-        while self._gap and text.endswith(separator, start, end) and self._usable(end - self._gap):
-            end -= self._gap
+        self.drops = keep == "none"
+        self._repeats = period < self._width
         #: Where the last piece ends: before the separators at the very end, if they are dropped.
         self.end = end
+        if (
+            self._gap
+            and text.endswith(separator, start, end)
+            and (end - self._run_start(end, start)) % self._width == 0
+            and self._usable(end - self._width)
+        ):
+            self.end = self._first_of_run(end - self._width, start)
 
-    def _usable(self, cut: int) -> bool:
-        at = self._boundaries.at
-        return at(cut) and (not self._gap or at(cut + self._gap))
+    def _run_start(self, place: int, floor: int) -> int:
+        """Return where the repetition of the separator, or of its unit, begins."""
+        unit = self._unit
+        while place - len(unit) >= floor and self._text.startswith(unit, place - len(unit)):
+            place -= len(unit)
+        return place
 
-    def _run_start(self, cut: int, start: int) -> int:
+    def _first_of_run(self, cut: int, start: int) -> int:
         """Return the first of several dropped separators in a row: no piece lies between them."""
-        while self._gap and cut - self._gap > start:
-            if not self._text.startswith(self._separator, cut - self._gap):
-                break
-            if not self._usable(cut - self._gap):
-                break
+        while (
+            cut - self._gap >= start
+            and self._text.startswith(self._separator, cut - self._gap)
+            and self._usable(cut - self._gap)
+        ):
             cut -= self._gap
         return cut
 
+    def _usable(self, cut: int) -> bool:
+        before = self._before
+        if before is None:
+            return True
+        return before(cut) == cut and (not self._gap or before(cut + self._gap) == cut + self._gap)
+
     def skip(self, start: int) -> int:
-        """Return `start`, or the place behind the separators there, if they are dropped."""
-        if self._gap:
-            while self._text.startswith(self._separator, start, self.end) and self._usable(start):
-                start += self._width
+        """Return the place behind the separators at `start`, where they are dropped."""
+        while self._text.startswith(self._separator, start, self.end) and self._usable(start):
+            start += self._width
         return start
 
     def last(self, start: int, limit: int) -> tuple[int, int] | None:
         """Return the last cut behind `start` and not behind `limit`."""
-        limit = min(limit, self.end - 1)
-        low = max(start + 1 - self._shift, start)
+        text, end, before = self._text, self.end, self._before
+        if limit >= end:
+            limit = end - 1
         while True:
-            found = self._text.rfind(
-                self._separator, low, min(limit - self._shift + self._width, self.end)
-            )
+            top = limit - self._shift + self._width
+            found = text.rfind(self._separator, start, top if top < end else end)
+            if self._repeats and found > start and text[found - 1] == self._unit[-1]:
+                found -= (found - self._run_start(found, start)) % self._width
             cut = found + self._shift
             if found < 0 or cut <= start:
                 return None
-            if self._usable(cut):
-                return self._run_start(cut, start), cut + self._gap
+            if not self._gap:
+                # Below the first combining mark nothing but a CRLF belongs together.
+                plain = before is None or ("\u0300" > text[cut - 1] != "\r" and text[cut] < "\u0300")
+                if plain or before(cut) == cut:
+                    return cut, cut
+            elif self._usable(cut):
+                return self._first_of_run(cut, start), cut + self._gap
             limit = cut - 1
 
     def first(self, start: int) -> tuple[int, int]:
         """Return the first cut behind `start`; the end of the range if there is none."""
-        low = max(start + 1 - self._shift, start)
+        low = start
         while True:
             found = self._text.find(self._separator, low, self.end)
             cut = found + self._shift
@@ -104,15 +138,11 @@ class Cuts:
                 return self.end, self.end
             if cut > start and self._usable(cut):
                 return cut, cut + self._gap
-            low = found + 1
+            low = found + self._width
 
 
 class ListedCuts:
-    """The same for patterns, and for separators that can overlap themselves, like a blank line.
-
-    Which of three line ends in a row are the separator depends on what is left of them, so all are
-    listed from the left.
-    """
+    """The same for patterns, and for separators that overlap themselves like "aba"."""
 
     def __init__(
         self,
@@ -123,30 +153,29 @@ class ListedCuts:
         keep: str,
         boundaries: Boundaries,
     ) -> None:
-        self._dropped = keep == "none"
+        self.drops = keep == "none"
         self._cuts, self._nexts = array("q"), array("q")
         for match in pattern.finditer(text, start, end):
             first, last = match.span()
             cut, after = last if keep == "end" else first, first if keep == "start" else last
             if not (boundaries.at(cut) and boundaries.at(after)):
                 continue
-            if self._dropped and self._nexts and self._nexts[-1] == cut:
+            if self.drops and self._nexts and self._nexts[-1] == cut:
                 self._nexts[-1] = after  # two in a row: no piece lies between them
             else:
                 self._cuts.append(cut)
                 self._nexts.append(after)
         i = len(self._cuts) - 1
-        while self._dropped and i >= 0 and self._nexts[i] == end:
+        while self.drops and i >= 0 and self._nexts[i] == end:
             end = self._cuts[i]
             i -= 1
         self.end = end
 
     def skip(self, start: int) -> int:
-        if self._dropped:
-            i = bisect_left(self._cuts, start)
-            while i < len(self._cuts) and self._cuts[i] == start:
-                start = self._nexts[i]
-                i += 1
+        i = bisect_left(self._cuts, start)
+        while i < len(self._cuts) and self._cuts[i] == start:
+            start = self._nexts[i]
+            i += 1
         return start
 
     def last(self, start: int, limit: int) -> tuple[int, int] | None:
@@ -173,10 +202,24 @@ def find_cuts(
     if isinstance(separator, str):
         if text.find(separator, start, end) < 0:
             return None
-        width = len(separator)
-        if not any(separator[:i] == separator[width - i :] for i in range(1, width)):
-            return Cuts(text, start, end, separator, keep, boundaries)
+        period = _period(separator)
+        if period:
+            return Cuts(text, start, end, separator, period, keep, boundaries)
         separator = re.compile(re.escape(separator))
     elif separator.search(text, start, end) is None:
         return None
     return ListedCuts(text, start, end, separator, keep, boundaries)
+
+
+@cache
+def _period(separator: str) -> int:
+    """Return the width of the unit that makes up `separator`; 0 if it overlaps itself otherwise.
+
+    >>> _period("; "), _period("\n\n"), _period("aba")
+    (2, 1, 0)
+    """
+    width = len(separator)
+    for period in range(1, width):
+        if separator[period:] == separator[:-period]:
+            return period if width % period == 0 else 0
+    return width

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from chunking_lib.boundaries import Boundaries
-from chunking_lib.chunk import Chunk, is_blank, slice_maker
+from chunking_lib.chunk import Chunk, is_blank, make_chunk
 from chunking_lib.length import CharacterRuler, Length, NotAdditive, Ruler, make_ruler
 from chunking_lib.separators import Cuts, ListedCuts
 
@@ -51,11 +51,9 @@ class Builder:
     ) -> None:
         self.text, self.ruler, self.boundaries = text, ruler, boundaries
         self.chunks: list[Chunk] = []
-        self._overlap, self._strip = overlap, strip
-        self._make = slice_maker(text, source)
-        self._ascii = text.isascii()
-        # Of characters, what is within reach fits; tokens are counted again as they will stand.
-        self._exact = isinstance(ruler, CharacterRuler)
+        self._source, self.overlap, self._strip = source, overlap, strip
+        #: Of characters, what is within reach fits; tokens are counted again as they will stand.
+        self.exact = isinstance(ruler, CharacterRuler)
 
     def open(self, start: int) -> int:
         """Return where a chunk begins whose own text begins at `start`: earlier, by the overlap.
@@ -63,10 +61,10 @@ class Builder:
         The overlap begins with a whole word if there is one to be had, else in the middle of what
         is there (Chinese, a long number). It is never the whole chunk before: that would be a copy.
         """
-        if not self._overlap or not self.chunks:
+        if not self.chunks:
             return start
         before = self.chunks[-1]
-        earliest = self.ruler.reach_back(before.end, self._overlap)
+        earliest = self.ruler.reach_back(before.end, self.overlap)
         first = max(earliest, before.start + 1)
         word = self._word_start(first, before.end)
         if word is None and earliest == first and not _SPACE.search(self.text, first, before.end):
@@ -80,20 +78,16 @@ class Builder:
             opened = start if word is None else word
         return opened
 
-    def fits(self, start: int, end: int) -> bool:
-        """Say whether a chunk made of these places keeps the size."""
-        return self._exact or self.ruler.fits(*self._trim(start, end))
-
     def add(self, start: int, end: int, *, oversize: bool = False) -> None:
         """Make a chunk, unless there is nothing to read in it."""
-        start, end = self._trim(start, end)
+        start, end = self.trim(start, end)
         # A chunk that ends where the last one did has nothing new.
         if start >= end or (self.chunks and end <= self.chunks[-1].end):
             return
-        first = self.text[start]
-        if not (first.isalnum() and first.isascii()) and is_blank(self.text[start:end]):
+        piece = self.text[start:end]
+        if not "!" <= piece[0] <= "~" and is_blank(piece):
             return
-        chunk = self._make(start, end)
+        chunk = make_chunk(piece, start, end, self._source)
         if oversize:
             chunk.metadata["oversize"] = True
         self.chunks.append(chunk)
@@ -105,33 +99,35 @@ class Builder:
                 return match.start()
         return None
 
-    def _trim(self, start: int, end: int) -> tuple[int, int]:
+    def trim(self, start: int, end: int) -> tuple[int, int]:
         """Leave white space at both ends out, where that cuts no cluster."""
         if not self._strip:
             return start, end
-        piece = self.text[start:end]
-        kept = piece.strip()
-        if len(kept) != len(piece):
-            left = len(piece) - len(piece.lstrip())
-            if not kept:
-                return end, end
-            start, end = start + left, start + left + len(kept)
-            if not self._ascii:
-                start, end = self.boundaries.before(start), self.boundaries.after(end)
-        return start, end
+        text, first, last = self.text, start, end
+        while first < last and text[first].isspace():
+            first += 1
+        while last > first and text[last - 1].isspace():
+            last -= 1
+        # Only a combining mark joins the space before it, only a prepended one the space after it.
+        if first != start and first < last and text[first] >= "\u0300":
+            first = self.boundaries.before(first)
+        if last != end and first < last and text[last - 1] >= "\u0600":
+            last = self.boundaries.after(last)
+        return first, last
 
 
 def cut_hard(builder: Builder, start: int, end: int) -> None:
     """Cut text without separators: each chunk reaches as far as it may, clusters stay whole."""
     reach, boundaries = builder.ruler.reach, builder.boundaries
     while start < end:
-        opened = builder.open(start)
+        opened = builder.open(start) if builder.overlap else start
         cut = min(end, boundaries.before(reach(opened)))
         if cut <= start:  # the overlap leaves no room
             opened = builder.shrink(opened, start, boundaries.after(start + 1))
             cut = min(end, boundaries.before(reach(opened)))
-        while cut > start and not builder.fits(opened, cut):
-            cut = boundaries.before(cut - 1)
+        if not builder.exact:
+            while cut > start and not builder.ruler.fits(*builder.trim(opened, cut)):
+                cut = boundaries.before(cut - 1)
         oversize = cut <= start
         if oversize:  # one cluster that is longer than the size
             opened, cut = start, boundaries.after(start + 1)
@@ -150,13 +146,19 @@ def merge_pieces(
     The pieces are never listed: the last cut within reach ends the chunk. A piece that does not fit
     by itself is handed to `too_long`.
     """
-    while (start := cuts.skip(start)) < cuts.end:
-        opened = builder.open(start)
+    while True:
+        if cuts.drops:
+            start = cuts.skip(start)
+        if start >= cuts.end:
+            return
+        opened = builder.open(start) if builder.overlap else start
         found = _last_fitting(builder, cuts, opened, start)
-        if found is None:  # the first piece does not fit behind so much overlap
+        if found is None:
+            # The first piece does not fit, at least not behind so much overlap.
             piece_end, after = cuts.first(start)
-            opened = builder.shrink(opened, start, piece_end)
-            found = _last_fitting(builder, cuts, opened, start)
+            if opened < start:
+                opened = builder.shrink(opened, start, piece_end)
+                found = _last_fitting(builder, cuts, opened, start)
             if found is None:
                 too_long(start, piece_end)
                 start = after
@@ -171,8 +173,9 @@ def _last_fitting(
     """Return the last cut that a chunk may reach, or the end; None if not even the first."""
     limit = builder.ruler.reach(opened)
     found = (cuts.end, cuts.end) if limit >= cuts.end else cuts.last(start, limit)
-    while found and not builder.fits(opened, found[0]):
-        found = cuts.last(start, found[0] - 1)
+    if not builder.exact:
+        while found and not builder.ruler.fits(*builder.trim(opened, found[0])):
+            found = cuts.last(start, found[0] - 1)
     return found
 
 
