@@ -22,8 +22,10 @@ help:
 	@echo "make fix      sort imports, format, mend what ruff can mend"
 	@echo "make clean    remove .venv and caches, but not the model weights"
 
+# Jupyter refuses to run as root, who is often the only user of a container, unless told to.
 lab: env weights doctor
-	$(BIN)/jupyter lab --ip=127.0.0.1 notebooks/01_character.ipynb
+	$(BIN)/jupyter lab --ip=127.0.0.1 $(if $(filter 0,$(shell id -u)),--allow-root) \
+		notebooks/01_character.ipynb
 
 # One pytest run, so that its last line counts everything. Each file, and so each notebook,
 # stays with one of the two workers and keeps its order.
