@@ -24,7 +24,7 @@ help:
 
 # Jupyter refuses to run as root, who is often the only user of a container, unless told to.
 lab: env weights doctor
-	$(BIN)/jupyter lab --ip=127.0.0.1 $(if $(filter 0,$(shell id -u)),--allow-root) \
+	$(BIN)/jupyter lab --ip=127.0.0.1 --ServerApp.root_dir="$(CURDIR)" $(if $(filter 0,$(shell id -u)),--allow-root) \
 		notebooks/01_character.ipynb
 
 # One pytest run, so that its last line counts everything. Each file, and so each notebook,

@@ -555,7 +555,7 @@ class Embedder:
         import numpy as np
 
         if isinstance(texts, str):
-            raise ValueError("texts='...' must be a list of strings, not one string")
+            raise ValueError(f"texts={texts[:20]!r} is one string and must be a list of strings")
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         filled = [i for i, text in enumerate(texts) if not _is_blank(text)]
         if not filled:
