@@ -403,7 +403,7 @@ def test_an_empty_batch_has_no_rows(embedder):
 
 
 def test_one_string_is_not_a_batch(embedder):
-    with pytest.raises(ValueError, match="texts='alpha' .* list of strings"):
+    with pytest.raises(ValueError, match=r"texts='alpha' .* list of strings"):
         embedder.encode("alpha")
 
 
