@@ -83,6 +83,7 @@ def _windows(text: str, source: str, size: int, overlap: int, length: Length) ->
         overlap=overlap,
         length=length,
         strip=False,
+        windows=True,
     )
 
 

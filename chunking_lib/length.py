@@ -58,8 +58,8 @@ class TokenLength:
     def __call__(self, text: str) -> int:
         try:
             return self._count(text)
-        except UnicodeEncodeError:
-            # Half of a surrogate pair is no character: no tokenizer takes it.
+        except (UnicodeEncodeError, TypeError):
+            # Half of a surrogate pair is no character: tokenizers refuse it, in one way or another.
             return self._count(_SURROGATE.sub("\ufffd", text))
 
 
@@ -104,7 +104,7 @@ def _from_tokenizers(tokenizer: Any) -> TokenLength:
     def count_batch(texts: list[str]) -> list[int]:
         try:
             found = own.encode_batch_fast(texts, add_special_tokens=False)
-        except UnicodeEncodeError:
+        except (UnicodeEncodeError, TypeError):
             texts = [_SURROGATE.sub("\ufffd", text) for text in texts]
             found = own.encode_batch_fast(texts, add_special_tokens=False)
         return [len(encoding) for encoding in found]
@@ -123,6 +123,9 @@ class Ruler(Protocol):
 
     def reach_back(self, end: int, amount: int) -> int:
         """Return the earliest start so that the text up to `end` is `amount` long at most."""
+
+    def measure(self, start: int, end: int) -> int:
+        """Return the length of the text between two places."""
 
     def fits(self, start: int, end: int) -> bool:
         """Say whether the text between two places fits, for a chunk about to be made."""
@@ -180,6 +183,9 @@ class CharacterRuler:
     def reach_back(self, end: int, amount: int) -> int:
         return max(0, end - amount)
 
+    def measure(self, start: int, end: int) -> int:
+        return end - start
+
     def fits(self, start: int, end: int) -> bool:
         return end - start <= self._size
 
@@ -191,18 +197,19 @@ class _CountingRuler:
         self._text, self._boundaries, self._size, self._length = text, boundaries, size, length
         self._rate = 4.0  # characters a unit, learned on the way
 
+    def measure(self, start: int, end: int) -> int:
+        return self._length(self._text[start:end])
+
     def fits(self, start: int, end: int) -> bool:
-        return self._length(self._text[start:end]) <= self._size
+        return self.measure(start, end) <= self._size
 
     def reach(self, start: int) -> int:
         return self._search(
-            start, len(self._text), self._size, lambda end: self._length(self._text[start:end])
+            start, len(self._text), self._size, lambda end: self.measure(start, end)
         )
 
     def reach_back(self, end: int, amount: int) -> int:
-        return self._search(
-            end, 0, amount, lambda start: self._length(self._text[start:end])
-        )
+        return self._search(end, 0, amount, lambda start: self.measure(start, end))
 
     def _search(self, origin: int, limit: int, most: int, count: Callable[[int], int]) -> int:
         """Return the boundary furthest from `origin`, towards `limit`, that counts `most` or less.
@@ -333,11 +340,11 @@ class _WordRuler(_CountingRuler):
             return super().reach_back(end, amount)
         return self._starts[first]
 
-    def fits(self, start: int, end: int) -> bool:
+    def measure(self, start: int, end: int) -> int:
         if not (_word_edge(self._text, start) and _word_edge(self._text, end)):
-            return super().fits(start, end)
+            return super().measure(start, end)
         first, last = bisect_left(self._starts, start), bisect_left(self._starts, end)
-        return self._sums[last] - self._sums[first] <= self._size
+        return self._sums[last] - self._sums[first]
 
 
 def _words(text: str, start: int) -> Iterator[list[str]]:

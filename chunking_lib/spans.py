@@ -13,6 +13,9 @@ from chunking_lib.separators import Cuts, ListedCuts
 __all__ = ["Builder", "check_keep", "check_size", "cut_hard", "merge_pieces", "run_builder"]
 
 _SPACE = re.compile(r"\s")
+# Two letters or digits of one word, in scripts that put blanks between words.
+_LETTER = r"[^\W_\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
+_INSIDE_WORD = re.compile(_LETTER * 2)
 _WORD_START = re.compile(r"(?<=\s)\S")
 
 
@@ -48,10 +51,13 @@ class Builder:
         *,
         overlap: int = 0,
         strip: bool = True,
+        windows: bool = False,
     ) -> None:
         self.text, self.ruler, self.boundaries = text, ruler, boundaries
         self.chunks: list[Chunk] = []
         self._source, self.overlap, self._strip = source, overlap, strip
+        #: Windows overlap to the character; other chunks begin with a word.
+        self.windows = windows
         #: Of characters, what is within reach fits; tokens are counted again as they will stand.
         self.exact = isinstance(ruler, CharacterRuler)
 
@@ -60,6 +66,7 @@ class Builder:
 
         The overlap begins with a whole word if there is one to be had, else in the middle of what
         is there (Chinese, a long number). It is never the whole chunk before: that would be a copy.
+        A window begins wherever the overlap does.
         """
         if not self.chunks:
             return start
@@ -67,8 +74,14 @@ class Builder:
         earliest = self.ruler.reach_back(before.end, self.overlap)
         first = max(earliest, before.start + 1)
         word = self._word_start(first, before.end)
-        if word is None and earliest == first and not _SPACE.search(self.text, first, before.end):
+        exact = earliest == first and not _SPACE.search(self.text, first, before.end)
+        if self.windows or (word is None and exact):
             word = self.boundaries.after(first)
+        # A shorter text need not measure less: the piece of a word can be more tokens than the word.
+        while word is not None and word < before.end:
+            if self.ruler.measure(word, before.end) <= self.overlap:
+                break
+            word = self._word_start(word + 1, before.end)
         return start if word is None or word >= before.end else word
 
     def shrink(self, opened: int, start: int, end: int) -> int:
@@ -77,6 +90,10 @@ class Builder:
             word = self._word_start(opened + 1, self.chunks[-1].end)
             opened = start if word is None else word
         return opened
+
+    def fits(self, start: int, end: int) -> bool:
+        """Say whether a chunk made of these places keeps the size, measured as it will stand."""
+        return self.ruler.fits(*self.trim(start, end))
 
     def add(self, start: int, end: int, *, oversize: bool = False) -> None:
         """Make a chunk, unless there is nothing to read in it."""
@@ -125,14 +142,23 @@ def cut_hard(builder: Builder, start: int, end: int) -> None:
         if cut <= start:  # the overlap leaves no room
             opened = builder.shrink(opened, start, boundaries.after(start + 1))
             cut = min(end, boundaries.before(reach(opened)))
-        if not builder.exact:
-            while cut > start and not builder.ruler.fits(*builder.trim(opened, cut)):
-                cut = boundaries.before(cut - 1)
+        if builder.windows and not builder.exact:
+            cut = _between_words(builder.text, start, cut)
+        while cut > start and not (builder.exact or builder.fits(opened, cut)):
+            cut = boundaries.before(cut - 1)
         oversize = cut <= start
         if oversize:  # one cluster that is longer than the size
             opened, cut = start, boundaries.after(start + 1)
         builder.add(opened, cut, oversize=oversize)
         start = cut
+
+
+def _between_words(text: str, start: int, cut: int) -> int:
+    """Return the last place between words up to `cut`; `cut` if there is none behind `start`."""
+    place = cut
+    while place > start and _INSIDE_WORD.match(text, place - 1):
+        place -= 1
+    return place if place > start else cut
 
 
 def merge_pieces(
@@ -174,7 +200,7 @@ def _last_fitting(
     limit = builder.ruler.reach(opened)
     found = (cuts.end, cuts.end) if limit >= cuts.end else cuts.last(start, limit)
     if not builder.exact:
-        while found and not builder.ruler.fits(*builder.trim(opened, found[0])):
+        while found and not builder.fits(opened, found[0]):
             found = cuts.last(start, found[0] - 1)
     return found
 
@@ -188,12 +214,15 @@ def run_builder(
     overlap: int,
     length: Length,
     strip: bool,
+    windows: bool = False,
 ) -> list[Chunk]:
     """Run `cut` with the fastest ruler, and again with a surer one if that proves wrong."""
     boundaries = Boundaries(text)
     for sure in (False, True):
         ruler = make_ruler(text, boundaries, size, length, sure=sure)
-        builder = Builder(text, source, ruler, boundaries, overlap=overlap, strip=strip)
+        builder = Builder(
+            text, source, ruler, boundaries, overlap=overlap, strip=strip, windows=windows
+        )
         try:
             cut(builder)
             break
