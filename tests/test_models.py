@@ -457,6 +457,18 @@ def test_the_real_embedder_reads_254_tokens_and_no_more():
     assert abs(shorter[0] - shorter[1]).max() > 1e-3
 
 
+@pytest.mark.slow
+def test_the_real_embedder_opens_no_connection():
+    script = (
+        "import sys\n"
+        "sys.addaudithook(lambda event, _: event == 'socket.connect' and sys.exit(event))\n"
+        "from chunking_lib.models import load_embedder\n"
+        "print(load_embedder().encode(['a ferry']).shape)"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (run.stdout, run.stderr) == ("(1, 384)\n", "")
+
+
 def test_load_embedder_names_the_one_it_knows():
     with pytest.raises(ValueError, match="name='other' must be 'all-MiniLM-L6-v2'"):
         load_embedder("other")
