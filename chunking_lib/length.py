@@ -8,8 +8,8 @@ is a ruler for each kind of length:
 - characters: an addition;
 - tokens of a WordPiece tokenizer: a token never crosses white space, so each distinct word is
   counted once and the sums are looked up;
-- a callable that only counts, and ignores white space in the same way: each chunk is counted once,
-  a few words short, and the last words are added one by one;
+- a callable that only counts, and adds up over words in the same way: each stretch of text is
+  counted once;
 - any other callable: whole candidates are counted, until one fits and the next does not.
 """
 
@@ -21,9 +21,12 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from itertools import accumulate
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from chunking_lib.boundaries import Boundaries
+
+if TYPE_CHECKING:
+    from chunking_lib.separators import AnyCuts
 
 __all__ = ["CharacterRuler", "Length", "NotAdditive", "Ruler", "TokenLength", "make_ruler", "token_length"]
 
@@ -121,6 +124,9 @@ class Ruler(Protocol):
     def reach(self, start: int) -> int:
         """Return the furthest end so that the text from `start` fits the size."""
 
+    def last_cut(self, cuts: AnyCuts, opened: int, start: int) -> tuple[int, int] | None:
+        """Return the last cut behind `start` that a chunk from `opened` may reach, or the end."""
+
     def reach_back(self, end: int, amount: int) -> int:
         """Return the earliest start so that the text up to `end` is `amount` long at most."""
 
@@ -144,7 +150,7 @@ def make_ruler(
     if isinstance(length, TokenLength) and length.count_batch:
         return _WordRuler(text, boundaries, size, length, length.count_batch)
     if not sure and words_are_additive(text, length):
-        return _TailRuler(text, boundaries, size, length)
+        return _OnceRuler(text, boundaries, size, length)
     return _CountingRuler(text, boundaries, size, length)
 
 
@@ -156,9 +162,9 @@ def words_are_additive(text: str, length: Length) -> bool:
     >>> words_are_additive("one two  three", lambda text: len(text) // 4)
     False
     """
-    step = max(400, len(text) // 16)
+    step = max(200, len(text) // 8)
     for start in range(0, len(text), step):
-        sample = [m.group() for m in _WORD.finditer(text, start, start + 400)]
+        sample = [m.group() for m in _WORD.finditer(text, start, start + 200)]
         bare = [word.rstrip() for word in sample]
         total = length("".join(sample))
         if not (
@@ -171,7 +177,18 @@ def words_are_additive(text: str, length: Length) -> bool:
     return True
 
 
-class CharacterRuler:
+class _LastCut:
+    """The last cut within reach, for rulers whose reach costs little."""
+
+    def reach(self, start: int) -> int:
+        raise NotImplementedError
+
+    def last_cut(self, cuts: AnyCuts, opened: int, start: int) -> tuple[int, int] | None:
+        limit = self.reach(opened)
+        return (cuts.end, cuts.end) if limit >= cuts.end else cuts.last(start, limit)
+
+
+class CharacterRuler(_LastCut):
     """Characters: the furthest end is an addition away."""
 
     def __init__(self, size: int) -> None:
@@ -190,7 +207,7 @@ class CharacterRuler:
         return end - start <= self._size
 
 
-class _CountingRuler:
+class _CountingRuler(_LastCut):
     """Any callable: count whole candidates, guided by what the last ones gave."""
 
     def __init__(self, text: str, boundaries: Boundaries, size: int, length: Length) -> None:
@@ -253,53 +270,69 @@ def _word_edge(text: str, place: int) -> bool:
     )
 
 
-class _TailRuler(_CountingRuler):
-    """A callable that adds up over words: count most of a chunk whole, its last words apart.
+class _OnceRuler(_CountingRuler):
+    """A callable that adds up over words: count each stretch of text once.
 
-    That it adds up was seen on samples only, so every eighth chunk is counted whole when it is
-    made. A single miss raises `NotAdditive`, and the split begins anew with the slower ruler.
+    A chunk is counted as far as it will probably reach, then pieces are added or given back. What
+    was counted beyond its end is remembered for the next. That the callable adds up was seen on
+    samples only, so a chunk now and then is counted whole when it is made. A single miss raises
+    `NotAdditive`, and the split begins anew with the surer ruler.
     """
 
     _made = 0
+    _known = (-1, 0, 0)  # a start, an end, and the length between them
 
     def fits(self, start: int, end: int) -> bool:
         self._made += 1
-        if self._made % 8 == 1 or not (
-            _word_edge(self._text, start) and _word_edge(self._text, end)
-        ):
-            if not super().fits(start, end):
-                raise NotAdditive
+        whole = self._made % 32 == 1 or not self._between_words(start, end)
+        if whole and not super().fits(start, end):
+            raise NotAdditive
         return True
 
-    def reach(self, start: int) -> int:
-        text, length = self._text, self._length
-        place = self._snap(start + int(self._size * self._rate * 0.97), start)
-        if place == start or not _word_edge(text, start):
-            return super().reach(start)
-        left = self._size - length(text[start:place])
-        while left < 0 and place > start:  # too far: give words back
-            nearer = self._snap(place - max(1, int(-left * self._rate)), start)
-            left += length(text[nearer:place])
-            place = nearer
-        if place > start:
-            self._rate = (place - start) / max(1, self._size - left)
-        while place < len(text):  # add words until one does not fit
-            ahead = self._snap(place + int(left * self._rate * 0.8), place) if left > 8 else place
-            if ahead == place:
-                word = _WORD.match(text, place) or _SPACES.match(text, place)
-                ahead = word.end() if word else len(text)
-            cost = length(text[place:ahead])
-            if cost > left:
-                break
-            left, place = left - cost, ahead
-        return place if place > start else super().reach(start)
+    def last_cut(self, cuts: AnyCuts, opened: int, start: int) -> tuple[int, int] | None:
+        text, length, size, end = self._text, self._length, self._size, cuts.end
+        if not self._between_words(opened):
+            return super().last_cut(cuts, opened, start)
+        origin, here, count = self._known
+        if origin != opened:
+            here, count = opened, 0
+        if count <= size and here < end:  # as many pieces as will probably fit
+            reach = here + int((size - count) * self._rate)
+            jump = cuts.last(max(here, start), reach) or cuts.first(max(here, start))
+            here, before = min(jump[0], self._next_word(reach + size // 8 + 1)), here
+            count += length(text[before:here])
+        if 2 * count > size:
+            self._rate = (here - opened) / count
+        found = None
+        while count > size:  # too many: give pieces back
+            nearer = here - max(1, int((count - size) * self._rate))
+            found = cuts.last(start, nearer) or cuts.last(start, here - 1)
+            if found is None:
+                self._known = (opened, here, count)
+                return None
+            count -= length(text[found[0] : here])
+            here = found[0]
+        found = found or cuts.last(start, here)
+        while here < end:  # too few: add pieces one by one
+            ahead = cuts.first(max(here, start))
+            until = min(ahead[0], self._next_word(here + int((size - count) * self._rate) + size))
+            cost = length(text[here:until])
+            if count + cost > size:
+                self._known = (here, until, cost)
+                return found
+            here, count = until, count + cost
+            found = ahead if until == ahead[0] else found
+        return end, end
 
-    def _snap(self, place: int, floor: int) -> int:
-        """Return the last edge of a word at or before `place`; `floor` if there is none above."""
-        place = min(place, len(self._text))
-        while place > floor and not _word_edge(self._text, place):
-            place -= 1
-        return max(place, floor)
+    def _between_words(self, *places: int) -> bool:
+        return all(_word_edge(self._text, place) for place in places)
+
+    def _next_word(self, place: int) -> int:
+        """Return the start of the first word at or after `place`, or the end of the text."""
+        if place >= len(self._text):
+            return len(self._text)
+        edge = _EDGE.search(self._text, place)
+        return edge.start() if edge else len(self._text)
 
 
 class _WordRuler(_CountingRuler):

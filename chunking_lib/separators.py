@@ -10,7 +10,7 @@ from functools import cache
 
 from chunking_lib.boundaries import Boundaries
 
-__all__ = ["Cuts", "ListedCuts", "Separator", "check_separators", "find_cuts", "for_line_ends"]
+__all__ = ["AnyCuts", "Cuts", "Separator", "check_separators", "find_cuts", "for_line_ends"]
 
 Separator = str | re.Pattern[str]
 
@@ -111,7 +111,7 @@ class Cuts:
         text, end, before = self._text, self.end, self._before
         if limit >= end:
             limit = end - 1
-        while True:
+        while limit > start:
             top = limit - self._shift + self._width
             found = text.rfind(self._separator, start, top if top < end else end)
             if self._repeats and found > start and text[found - 1] == self._unit[-1]:
@@ -127,6 +127,7 @@ class Cuts:
             elif self._usable(cut):
                 return self._first_of_run(cut, start), cut + self._gap
             limit = cut - 1
+        return None
 
     def first(self, start: int) -> tuple[int, int]:
         """Return the first cut behind `start`; the end of the range if there is none."""
@@ -189,9 +190,12 @@ class ListedCuts:
         return self.end, self.end
 
 
+AnyCuts = Cuts | ListedCuts
+
+
 def find_cuts(
     text: str, start: int, end: int, separator: Separator, keep: str, boundaries: Boundaries
-) -> Cuts | ListedCuts | None:
+) -> AnyCuts | None:
     """Return the cuts that `separator` allows between two places, None if it does not occur.
 
     >>> text = "one, two, three"

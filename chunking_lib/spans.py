@@ -8,7 +8,7 @@ from collections.abc import Callable
 from chunking_lib.boundaries import Boundaries
 from chunking_lib.chunk import Chunk, is_blank, make_chunk
 from chunking_lib.length import CharacterRuler, Length, NotAdditive, Ruler, make_ruler
-from chunking_lib.separators import Cuts, ListedCuts
+from chunking_lib.separators import AnyCuts
 
 __all__ = ["Builder", "check_keep", "check_size", "cut_hard", "merge_pieces", "run_builder"]
 
@@ -163,7 +163,7 @@ def _between_words(text: str, start: int, cut: int) -> int:
 
 def merge_pieces(
     builder: Builder,
-    cuts: Cuts | ListedCuts,
+    cuts: AnyCuts,
     start: int,
     too_long: Callable[[int, int], None],
 ) -> None:
@@ -194,11 +194,10 @@ def merge_pieces(
 
 
 def _last_fitting(
-    builder: Builder, cuts: Cuts | ListedCuts, opened: int, start: int
+    builder: Builder, cuts: AnyCuts, opened: int, start: int
 ) -> tuple[int, int] | None:
     """Return the last cut that a chunk may reach, or the end; None if not even the first."""
-    limit = builder.ruler.reach(opened)
-    found = (cuts.end, cuts.end) if limit >= cuts.end else cuts.last(start, limit)
+    found = builder.ruler.last_cut(cuts, opened, start)
     if not builder.exact:
         while found and not builder.fits(opened, found[0]):
             found = cuts.last(start, found[0] - 1)
