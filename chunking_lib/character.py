@@ -19,9 +19,7 @@ from chunking_lib.spans import (
 __all__ = ["split_characters", "split_on_separator", "split_tokens"]
 
 
-def split_characters(
-    text: str | Document, *, size: int = 1000, overlap: int = 0
-) -> list[Chunk]:
+def split_characters(text: str | Document, *, size: int = 1000, overlap: int = 0) -> list[Chunk]:
     """Cut `text` into windows of `size` characters that share `overlap` characters.
 
     1. A window starts `overlap` characters before the end of the one before.
@@ -66,7 +64,7 @@ def split_tokens(
     >>> from chunking_lib.models import load_tokenizer
     >>> chunks = split_tokens("Mind the step, please.", tokenizer=load_tokenizer(), size=4)
     >>> [chunk.text for chunk in chunks]
-    ['Mind the ', 'step, please.']
+    ['Mind the step, ', 'please.']
     """
     text, source = text_and_source(text)
     length = token_length(tokenizer)
@@ -129,14 +127,10 @@ def split_on_separator(
     separator = for_line_ends(separator, text)
 
     def cut(builder: Builder) -> None:
-        cuts = separator and find_cuts(
-            text, 0, len(text), separator, keep, builder.boundaries
-        )
+        cuts = separator and find_cuts(text, 0, len(text), separator, keep, builder.boundaries)
         if cuts:
             merge_pieces(builder, cuts, 0, lambda a, b: cut_hard(builder, a, b))
         else:
             cut_hard(builder, 0, len(text))
 
-    return run_builder(
-        text, source, cut, size=size, overlap=overlap, length=length, strip=strip
-    )
+    return run_builder(text, source, cut, size=size, overlap=overlap, length=length, strip=strip)

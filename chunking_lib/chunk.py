@@ -49,7 +49,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of a document that knows where it came from.
+    r"""A piece of a document that knows where it came from.
 
     `text` is verbatim: `document.text[start:end]`. What is not in the document (headings above it,
     a repeated table header, a model's words) belongs in `context`.
@@ -67,7 +67,7 @@ class Chunk:
 
     >>> chunk = Chunk("the step", 5, 13, context="Platform 2")
     >>> chunk.embedding_text
-    'Platform 2\\n\\nthe step'
+    'Platform 2\n\nthe step'
     """
 
     text: str

@@ -1,9 +1,9 @@
 """Measuring text, and finding how far a chunk may reach.
 
-A length is any callable from a text to a whole number: `len` for characters, `token_length(...)` for
-the tokens of a model. A splitter asks one question thousands of times: "from here, how far can a
-chunk go?". Counting the answer from scratch each time would cost far more than the split, so there
-is a ruler for each kind of length:
+A length is any callable from a text to a whole number: `len` for characters, `token_length(...)`
+for the tokens of a model. A splitter asks one question thousands of times: "from here, how far can
+a chunk go?". Counting the answer from scratch each time would cost far more than the split, so
+there is a ruler for each kind of length:
 
 - characters: an addition;
 - tokens of a WordPiece tokenizer: a token never crosses white space, so each distinct word is
@@ -28,7 +28,15 @@ from chunking_lib.boundaries import Boundaries
 if TYPE_CHECKING:
     from chunking_lib.separators import AnyCuts
 
-__all__ = ["CharacterRuler", "Length", "NotAdditive", "Ruler", "TokenLength", "make_ruler", "token_length"]
+__all__ = [
+    "CharacterRuler",
+    "Length",
+    "NotAdditive",
+    "Ruler",
+    "TokenLength",
+    "make_ruler",
+    "token_length",
+]
 
 Length = Callable[[str], int]
 
@@ -90,8 +98,8 @@ def token_length(tokenizer: Any) -> TokenLength:
     if hasattr(tokenizer, "encode_ordinary"):
         return TokenLength(lambda text: len(tokenizer.encode_ordinary(text)))
     raise ValueError(
-        f"tokenizer={tokenizer!r} must be a Tokenizer, a fast tokenizer of transformers, a tiktoken "
-        "encoding, or an object with a method count(text)"
+        f"tokenizer={tokenizer!r} must be a Tokenizer, a fast tokenizer of transformers, "
+        "a tiktoken encoding, or an object with a method count(text)"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 
 from chunking_lib.chunk import Chunk, Document, text_and_source
 from chunking_lib.length import Length
@@ -86,8 +87,7 @@ def split_recursive(
                 break
             cuts = find_cuts(text, start, end, levels[number], keep, builder.boundaries)
             if cuts:
-                below = number + 1
-                merge_pieces(builder, cuts, start, lambda a, b: cut(builder, a, b, below))
+                merge_pieces(builder, cuts, start, partial(cut, builder, level=number + 1))
                 return
         cut_hard(builder, start, end)
 
@@ -126,7 +126,7 @@ def split_hierarchy(
     Raises:
         ValueError: sizes that do not decrease, or another bad argument.
 
-    >>> parents, children = split_hierarchy("Pay now. Walk on. Rest.", sizes=(17, 8))
+    >>> parents, children = split_hierarchy("Pay now. Walk on. Rest.", sizes=(17, 9))
     >>> [(chunk.start, chunk.end) for chunk in parents], [chunk.text for chunk in children]
     ([(0, 17), (18, 23)], ['Pay now.', 'Walk on.', 'Rest.'])
     """
@@ -148,9 +148,7 @@ def split_hierarchy(
                 keep=keep,
             ):
                 start, end = parent.start + chunk.start, parent.start + chunk.end
-                inner.append(
-                    Chunk(chunk.text, start, end, source, metadata=dict(chunk.metadata))
-                )
+                inner.append(Chunk(chunk.text, start, end, source, metadata=dict(chunk.metadata)))
         levels.append(inner)
         outer = inner
     return levels

@@ -121,8 +121,8 @@ class Cuts:
                 return None
             if not self._gap:
                 # Below the first combining mark nothing but a CRLF belongs together.
-                plain = before is None or ("\u0300" > text[cut - 1] != "\r" and text[cut] < "\u0300")
-                if plain or before(cut) == cut:
+                plain = "\u0300" > text[cut - 1] != "\r" and text[cut] < "\u0300"
+                if plain or before is None or before(cut) == cut:
                     return cut, cut
             elif self._usable(cut):
                 return self._first_of_run(cut, start), cut + self._gap
@@ -217,7 +217,7 @@ def find_cuts(
 
 @cache
 def _period(separator: str) -> int:
-    """Return the width of the unit that makes up `separator`; 0 if it overlaps itself otherwise.
+    r"""Return the width of the unit that makes up `separator`; 0 if it overlaps itself otherwise.
 
     >>> _period("; "), _period("\n\n"), _period("aba")
     (2, 1, 0)

@@ -77,7 +77,7 @@ class Builder:
         exact = earliest == first and not _SPACE.search(self.text, first, before.end)
         if self.windows or (word is None and exact):
             word = self.boundaries.after(first)
-        # A shorter text need not measure less: the piece of a word can be more tokens than the word.
+        # A shorter text need not measure less: part of a word can be more tokens than the word.
         while word is not None and word < before.end:
             if self.ruler.measure(word, before.end) <= self.overlap:
                 break
