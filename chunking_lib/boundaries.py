@@ -6,9 +6,13 @@ from bisect import bisect_left, bisect_right
 
 import regex
 
-__all__ = ["Boundaries"]
+__all__ = ["CLUSTER", "Boundaries"]
 
-_CLUSTER = regex.compile(r"\X")
+# Flags are pairs of letters. \X alone would count them from the first flag of a row, at every flag.
+CLUSTER = regex.compile(
+    r"\p{GCB=Regional_Indicator}{2}[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]*+ | \X",
+    regex.VERBOSE,
+)
 
 # Two neighbouring characters that may belong to one grapheme cluster (Unicode Annex 29). It matches
 # more than the annex joins; what it lets through is then asked of \X.
@@ -92,4 +96,4 @@ class Boundaries:
         while end < len(text) and _MAY_JOIN.match(text, end - 1):
             end += 1
         self._start, self._end = start, end
-        self._places = [m.start() for m in _CLUSTER.finditer(text, start, end)] + [end]
+        self._places = [m.start() for m in CLUSTER.finditer(text, start, end)] + [end]

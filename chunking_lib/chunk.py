@@ -8,12 +8,13 @@ from typing import Any
 
 import regex
 
+from chunking_lib.boundaries import CLUSTER
+
 __all__ = ["Chunk", "Document", "check_chunks", "is_blank", "realised_overlap"]
 
 # Characters that show nothing: white space, and what Unicode says a renderer may ignore
 # (zero-width spaces, joiners, the byte order mark, soft hyphens, ...).
 _VISIBLE = regex.compile(r"[^\s\p{Default_Ignorable_Code_Point}\x1c-\x1f]")
-_CLUSTER = regex.compile(r"\X")
 
 
 def is_blank(text: str) -> bool:
@@ -171,7 +172,7 @@ def check_chunks(
     text, _ = text_and_source(text)
     chunks = list(chunks)
     cuts, position = {0}, 0
-    for cluster in _CLUSTER.findall(text):
+    for cluster in CLUSTER.findall(text):
         position += len(cluster)
         cuts.add(position)
     faults, reached = [], 0
@@ -190,7 +191,7 @@ def check_chunks(
         faults += _lost(text, reached, chunk.start)
         reached = max(reached, chunk.end)
         if size is not None and length(chunk.text) > size:
-            if len(_CLUSTER.findall(chunk.text)) > 1:
+            if len(CLUSTER.findall(chunk.text)) > 1:
                 faults.append(f"{name} is {length(chunk.text)} long, over {size}")
             elif not chunk.metadata.get("oversize"):
                 faults.append(f"{name} is over {size} and not marked oversize")

@@ -143,7 +143,7 @@ def cut_hard(builder: Builder, start: int, end: int) -> None:
             opened = builder.shrink(opened, start, boundaries.after(start + 1))
             cut = min(end, boundaries.before(reach(opened)))
         if builder.windows and not builder.exact:
-            cut = _between_words(builder.text, start, cut)
+            cut = _between_words(builder, start, cut)
         while cut > start and not (builder.exact or builder.fits(opened, cut)):
             cut = boundaries.before(cut - 1)
         oversize = cut <= start
@@ -153,11 +153,12 @@ def cut_hard(builder: Builder, start: int, end: int) -> None:
         start = cut
 
 
-def _between_words(text: str, start: int, cut: int) -> int:
+def _between_words(builder: Builder, start: int, cut: int) -> int:
     """Return the last place between words up to `cut`; `cut` if there is none behind `start`."""
     place = cut
-    while place > start and _INSIDE_WORD.match(text, place - 1):
+    while place > start and _INSIDE_WORD.match(builder.text, place - 1):
         place -= 1
+    place = builder.boundaries.before(place)
     return place if place > start else cut
 
 
