@@ -90,11 +90,13 @@ def token_length(tokenizer: Any) -> TokenLength:
     (5, 0)
     """
     limit = getattr(tokenizer, "max_tokens", None)
+    # An embedder has a tokenizer; a tokenizer of transformers is one of tokenizers in a coat.
+    backend = getattr(tokenizer, "tokenizer", tokenizer)
+    backend = getattr(backend, "backend_tokenizer", backend)
+    if hasattr(backend, "encode_batch_fast"):
+        return _from_tokenizers(backend, limit)
     if callable(getattr(tokenizer, "count", None)):
         return TokenLength(tokenizer.count, limit=limit)
-    backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
-    if hasattr(backend, "encode_batch_fast"):
-        return _from_tokenizers(backend)
     if hasattr(tokenizer, "encode_ordinary"):
         return TokenLength(lambda text: len(tokenizer.encode_ordinary(text)))
     raise ValueError(
@@ -103,7 +105,7 @@ def token_length(tokenizer: Any) -> TokenLength:
     )
 
 
-def _from_tokenizers(tokenizer: Any) -> TokenLength:
+def _from_tokenizers(tokenizer: Any, limit: int | None) -> TokenLength:
     """Count with a `tokenizers.Tokenizer`, on a copy that neither truncates nor pads."""
     own = type(tokenizer).from_str(tokenizer.to_str())
     own.no_truncation()
@@ -123,7 +125,7 @@ def _from_tokenizers(tokenizer: Any) -> TokenLength:
     parts = json.loads(own.to_str())
     kinds = [(parts.get(key) or {}).get("type") for key in ("normalizer", "pre_tokenizer", "model")]
     bert = kinds == ["BertNormalizer", "BertPreTokenizer", "WordPiece"]
-    return TokenLength(count, count_batch=count_batch if bert else None)
+    return TokenLength(count, limit=limit, count_batch=count_batch if bert else None)
 
 
 class Ruler(Protocol):
@@ -311,22 +313,22 @@ class _OnceRuler(_CountingRuler):
             count += length(text[before:here])
         if 2 * count > size:
             self._rate = (here - opened) / count
-        found = None
+        found, tail = None, (-1, 0, 0)
         while count > size:  # too many: give pieces back
             nearer = here - max(1, int((count - size) * self._rate))
             found = cuts.last(start, nearer) or cuts.last(start, here - 1)
             if found is None:
                 self._known = (opened, here, count)
                 return None
-            count -= length(text[found[0] : here])
-            here = found[0]
+            tail = (found[0], here, length(text[found[0] : here]))
+            here, count = found[0], count - tail[2]
         found = found or cuts.last(start, here)
         while here < end:  # too few: add pieces one by one
             ahead = cuts.first(max(here, start))
             until = min(ahead[0], self._next_word(here + int((size - count) * self._rate) + size))
-            cost = length(text[here:until])
+            cost = tail[2] if tail[:2] == (here, until) else length(text[here:until])
             if count + cost > size:
-                self._known = (here, until, cost)
+                self._known = tail if tail[0] == here and tail[1] > until else (here, until, cost)
                 return found
             here, count = until, count + cost
             found = ahead if until == ahead[0] else found

@@ -521,6 +521,7 @@ class Embedder:
         dimensions: length of a vector.
         max_tokens: how many tokens *of text* the model reads. MiniLM reads 256 positions
             and puts a [CLS] before the text and a [SEP] behind it: 254 are left.
+        tokenizer: the model's own tokenizer.
     """
 
     def __init__(
@@ -530,14 +531,14 @@ class Embedder:
         self.max_tokens = max_tokens
         self.dimensions = dimensions
         self._model = model
-        self._tokenizer = tokenizer
+        self.tokenizer = tokenizer
 
     def __repr__(self) -> str:
         return f"Embedder({self.name!r}, {self.dimensions} dimensions, {self.max_tokens} tokens)"
 
     def count(self, text: str) -> int:
         """The number of tokens in `text`, without the model's own [CLS] and [SEP]."""
-        encoding = self._tokenizer.encode(_without_surrogates(text), add_special_tokens=False)
+        encoding = self.tokenizer.encode(_without_surrogates(text), add_special_tokens=False)
         return len(encoding.ids)
 
     def unseen(self, text: str) -> int:
@@ -554,10 +555,12 @@ class Embedder:
         """
         import numpy as np
 
+        from chunking_lib.chunk import is_blank
+
         if isinstance(texts, str):
             raise ValueError(f"texts={texts[:20]!r} is one string and must be a list of strings")
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
-        filled = [i for i, text in enumerate(texts) if not _is_blank(text)]
+        filled = [i for i, text in enumerate(texts) if not is_blank(text)]
         if not filled:
             return vectors
         unseen = [n for i in filled if (n := self.unseen(texts[i]))]
@@ -574,13 +577,6 @@ class Embedder:
             show_progress_bar=False,
         )
         return vectors
-
-
-def _is_blank(text: str) -> bool:
-    """Nothing but white space and characters that show nothing, such as a zero-width space."""
-    import regex
-
-    return regex.fullmatch(r"[\s\p{Default_Ignorable_Code_Point}]*", text) is not None
 
 
 def load_embedder(name: str = MINILM) -> Embedder:
