@@ -325,10 +325,13 @@ class _OnceRuler(_CountingRuler):
         found = found or cuts.last(start, here)
         while here < end:  # too few: add pieces one by one
             ahead = cuts.first(max(here, start))
+            if tail[0] == here and tail[1] <= ahead[0]:  # what was given back is not even all
+                self._known = tail
+                return found
             until = min(ahead[0], self._next_word(here + int((size - count) * self._rate) + size))
-            cost = tail[2] if tail[:2] == (here, until) else length(text[here:until])
+            cost = length(text[here:until])
             if count + cost > size:
-                self._known = tail if tail[0] == here and tail[1] > until else (here, until, cost)
+                self._known = tail if tail[0] == here else (here, until, cost)
                 return found
             here, count = until, count + cost
             found = ahead if until == ahead[0] else found
