@@ -1,5 +1,6 @@
 """The short function of notebook 2 and `split_recursive` give the same chunks."""
 
+import re
 from pathlib import Path
 
 import nbformat
@@ -14,10 +15,10 @@ NOTEBOOK = ROOT / "notebooks" / "02_recursive.ipynb"
 
 
 def reference():
-    """Return `recursive_split` from the cell with the tag `reference`, which stands alone."""
+    """Return `recursive_split` from the cell with the tag `reference`, which needs nothing else."""
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     [cell] = [c for c in notebook.cells if "reference" in c.metadata.get("tags", [])]
-    names = {}
+    names = {"re": re}
     exec(cell.source, names)
     return names["recursive_split"]
 
