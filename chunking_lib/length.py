@@ -15,11 +15,10 @@ there is a ruler for each kind of length:
 
 from __future__ import annotations
 
-import json
 import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -95,7 +94,8 @@ def token_length(tokenizer: Any) -> TokenLength:
     backend = getattr(backend, "backend_tokenizer", backend)
     if hasattr(backend, "encode_batch_fast"):
         return _from_tokenizers(backend, limit)
-    if callable(getattr(tokenizer, "count", None)):
+    # A name of a tokenizer, a text, has a method `count` of another kind.
+    if callable(getattr(tokenizer, "count", None)) and not isinstance(tokenizer, Sequence):
         return TokenLength(tokenizer.count, limit=limit)
     if hasattr(tokenizer, "encode_ordinary"):
         return TokenLength(lambda text: len(tokenizer.encode_ordinary(text)))
@@ -122,8 +122,7 @@ def _from_tokenizers(tokenizer: Any, limit: int | None) -> TokenLength:
             found = own.encode_batch_fast(texts, add_special_tokens=False)
         return [len(encoding) for encoding in found]
 
-    parts = json.loads(own.to_str())
-    kinds = [(parts.get(key) or {}).get("type") for key in ("normalizer", "pre_tokenizer", "model")]
+    kinds = [type(part).__name__ for part in (own.normalizer, own.pre_tokenizer, own.model)]
     bert = kinds == ["BertNormalizer", "BertPreTokenizer", "WordPiece"]
     return TokenLength(count, limit=limit, count_batch=count_batch if bert else None)
 
@@ -394,15 +393,15 @@ class _WordRuler(_CountingRuler):
 
 
 def _words(text: str, start: int) -> Iterator[list[str]]:
-    """Yield the words of `text` with the space after them, in lists of about a megabyte."""
-    width = 1_000_000
+    """Yield the words of `text` with the space after them, in lists that need little memory."""
+    width = 200_000
     while start < len(text):
         end = min(len(text), start + width)
         words = _WORD.findall(text, start, end)
         if end < len(text):
             # The last word may go on beyond the part. If it is all there is, read a larger part.
             end -= len(words.pop())
-            width = 1_000_000 if words else 2 * width
+            width = 200_000 if words else 2 * width
         if words:
             yield words
             start = end
