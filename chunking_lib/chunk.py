@@ -151,6 +151,8 @@ def check_chunks(
 ) -> list[str]:
     """Return every promise that `chunks` of `text` break, in words; an empty list if none.
 
+    Chunks are numbered from 1, as in `show_chunks`.
+
     1. Verbatim: each chunk is the slice of the text that its offsets name.
     2. In order: starts and ends increase.
     3. Complete: each character that is neither white space nor invisible lies in some chunk.
@@ -177,7 +179,7 @@ def check_chunks(
         cuts.add(position)
     faults, reached = [], 0
     for number, chunk in enumerate(chunks):
-        name = f"chunk {number}"
+        name = f"chunk {number + 1}"
         if not chunk.derived and text[chunk.start : chunk.end] != chunk.text:
             faults.append(f"{name} is not the text at {chunk.start}:{chunk.end}")
         if number and not (
@@ -208,4 +210,5 @@ def _lost(text: str, start: int, end: int) -> list[str]:
     if start >= end or is_blank(gap):
         return []
     shown = gap.strip()
-    return [f"lost: {shown[:40]!r} at {start + gap.index(shown)}"]
+    more = " and more" if len(shown) > 40 else ""
+    return [f"lost: {shown[:40]!r}{more} at {start + gap.index(shown)}"]

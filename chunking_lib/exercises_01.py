@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
-from types import FrameType
 from typing import Any
+
+from chunking_lib.attempts import attempt, report
 
 __all__ = ["check_windows", "check_word_windows"]
 
 Pairs = list[tuple[int, int]]
 
-_MOST_STEPS = 200_000
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 # size, overlap and text, the plain cases first.
@@ -177,70 +175,18 @@ def _hint_word_windows(got: Pairs, text: str, size: int, length: Callable[[str],
 
 def _try(call: str, run: Callable[[], Any], expected: Pairs, hint: Callable[[Pairs], str]) -> bool:
     """Run the learner's function once; print what is wrong and return False, or return True."""
-    try:
-        with _limited():
-            result = run()
-            # A generator runs here. `...` is what an untouched stub returns.
-            got = None if result is None or result is ... else list(result)
-    except _TooLong:
-        print(f"Not yet: {call}\n  hint      it does not stop. Does the start always move on?")
-        return False
-    except NotImplementedError:
-        print("Not yet: the function is still to be written.")
-        return False
-    except Exception as error:
-        print(f"Not yet: {call}\n  raised    {type(error).__name__}: {error}")
-        return False
+    got = attempt(call, run, endless="Does the start always move on?")
     if got is None:
-        print(f"Not yet: {call}\n  got       None\n  hint      is there a `return`?")
         return False
     if any(isinstance(item, str) for item in got):
-        print(
-            f"Not yet: {call}\n  got       {_short(got)}\n"
-            "  hint      return places, pairs of (start, end), and not the text between them."
-        )
+        report(call, got, "return places, pairs of (start, end), and not the text between them.")
         return False
     try:
         pairs = [(int(start), int(end)) for start, end in got]
     except (TypeError, ValueError):
-        print(
-            f"Not yet: {call}\n  got       {_short(got)}\n"
-            "  hint      return a list of pairs (start, end)."
-        )
+        report(call, got, "return a list of pairs (start, end).")
         return False
     if pairs != expected:
-        print(
-            f"Not yet: {call}\n  got       {_short(pairs)}\n  expected  {_short(expected)}\n"
-            f"  hint      {hint(pairs)}"
-        )
+        report(call, pairs, hint(pairs), expected)
         return False
     return True
-
-
-def _short(items: Sequence[Any]) -> str:
-    shown = repr(list(items))
-    return shown if len(shown) <= 80 else f"{shown[:76]} ...]"
-
-
-class _TooLong(BaseException):
-    """A loop that does not end. Not an `Exception`, so that no `except` of the learner keeps it."""
-
-
-@contextmanager
-def _limited() -> Iterator[None]:
-    """Stop the code inside after some 200,000 lines: a notebook that hangs teaches nothing."""
-    steps = 0
-
-    def count(frame: FrameType, event: str, argument: Any) -> Any:
-        nonlocal steps
-        steps += 1
-        if steps > _MOST_STEPS:
-            raise _TooLong
-        return count
-
-    before = sys.gettrace()
-    sys.settrace(count)
-    try:
-        yield
-    finally:
-        sys.settrace(before)

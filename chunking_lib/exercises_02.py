@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
-from types import FrameType
-from typing import Any
+
+from chunking_lib.attempts import attempt, report
 
 __all__ = ["check_merge", "check_sentence_overlap"]
 
 Pairs = list[tuple[int, int]]
 
-_MOST_STEPS = 200_000
+_ENDLESS = "Does each turn of the loop use up a piece?"
 
 # pieces and size, the plain cases first.
 _PIECES: list[tuple[list[str], int]] = [
@@ -60,15 +58,15 @@ def check_merge(merge: Callable[[list[str], int], Sequence[str]]) -> None:
     """
     for pieces, size in _PIECES:
         call = f"merge({pieces!r}, size={size})"
-        got = _run(call, partial(merge, list(pieces), size))
+        got = attempt(call, partial(merge, list(pieces), size), endless=_ENDLESS)
         if got is None:
             return
         if not all(isinstance(part, str) for part in got):
-            _report(call, got, hint="return a list of strings.")
+            report(call, got, "return a list of strings.")
             return
         expected = _expected_merge(pieces, size)
         if got != expected:
-            _report(call, got, expected, _hint_merge(got, pieces, size))
+            report(call, got, _hint_merge(got, pieces, size), expected)
             return
     print(f"passed: {len(_PIECES)} lists, nothing lost, nothing joined that does not fit.")
 
@@ -86,17 +84,18 @@ def check_sentence_overlap(
     """
     for chunks, sentences, size in _OVERLAPS:
         call = f"sentence_overlap({chunks!r}, {sentences!r}, size={size})"
-        got = _run(call, partial(sentence_overlap, list(chunks), list(sentences), size))
+        run = partial(sentence_overlap, list(chunks), list(sentences), size)
+        got = attempt(call, run, endless=_ENDLESS)
         if got is None:
             return
         try:
             pairs = [(int(start), int(end)) for start, end in got]
         except (TypeError, ValueError):
-            _report(call, got, hint="return a list of pairs (start, end).")
+            report(call, got, "return a list of pairs (start, end).")
             return
         expected = _expected_overlap(chunks, sentences, size)
         if pairs != expected:
-            _report(call, pairs, expected, _hint_overlap(pairs, expected, chunks, size))
+            report(call, pairs, _hint_overlap(pairs, expected, chunks, size), expected)
             return
     print(f"passed: {len(_OVERLAPS)} cases, whole sentences, no chunk too long.")
 
@@ -168,60 +167,3 @@ def _hint_overlap(got: Pairs, expected: Pairs, chunks: Pairs, size: int) -> str:
             f"chunk {number} can begin at {right}, with the last sentence that starts in {before}."
         )
     return f"the last sentence that starts in {before} starts at {right}, not at {start}."
-
-
-def _run(call: str, run: Callable[[], Any]) -> list[Any] | None:
-    """Run the learner's function once; print what is wrong and return None, or return its list."""
-    hint = ""
-    try:
-        with _limited():
-            result = run()
-            # A generator runs here. `...` is what an untouched stub may return.
-            if result is not None and result is not ...:
-                return list(result)
-    except _TooLong:
-        hint = "it does not stop. Does each turn of the loop use up a piece?"
-    except NotImplementedError:
-        print("Not yet: the function is still to be written.")
-        return None
-    except Exception as error:
-        print(f"Not yet: {call}\n  raised    {type(error).__name__}: {error}")
-        return None
-    print(f"Not yet: {call}\n  got       None\n  hint      {hint or 'is there a `return`?'}")
-    return None
-
-
-def _report(call: str, got: list[Any], expected: list[Any] | None = None, hint: str = "") -> None:
-    print(f"Not yet: {call}\n  got       {_short(got)}")
-    if expected is not None:
-        print(f"  expected  {_short(expected)}")
-    print(f"  hint      {hint}")
-
-
-def _short(items: list[Any]) -> str:
-    shown = repr(items)
-    return shown if len(shown) <= 80 else f"{shown[:76]} ...]"
-
-
-class _TooLong(BaseException):
-    """A loop that does not end. Not an `Exception`, so that no `except` of the learner keeps it."""
-
-
-@contextmanager
-def _limited() -> Iterator[None]:
-    """Stop the code inside after some 200,000 lines: a notebook that hangs teaches nothing."""
-    steps = 0
-
-    def count(frame: FrameType, event: str, argument: Any) -> Any:
-        nonlocal steps
-        steps += 1
-        if steps > _MOST_STEPS:
-            raise _TooLong
-        return count
-
-    before = sys.gettrace()
-    sys.settrace(count)
-    try:
-        yield
-    finally:
-        sys.settrace(before)

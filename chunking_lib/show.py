@@ -348,19 +348,10 @@ def plot_sizes(
         if size is not None:
             axis.axvline(size + 0.5, color="#333333", linestyle="--", linewidth=1)
     unit = "characters" if length is len else "tokens" if isinstance(length, TokenLength) else ""
-    axes[-1, 0].set_xlabel(f"length in {unit}" if unit else "length", color="black")
+    label = f"length in {unit}" if unit else "length"
     if size is not None:
-        axes[0, 0].annotate(
-            f"size {size:,}",
-            (size, 1),
-            xycoords=("data", "axes fraction"),
-            xytext=(0, 3),
-            textcoords="offset points",
-            ha="right",
-            va="bottom",
-            fontsize=9,
-            color="#333333",
-        )
+        label += f" (dashed line: size {size:,})"
+    axes[-1, 0].set_xlabel(label, color="black")
     pyplot.close(figure)  # or a notebook shows it twice
     return figure
 

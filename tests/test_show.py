@@ -197,7 +197,7 @@ def test_plot_counts_every_chunk_and_marks_what_is_over_the_limit():
     heights = [[bar.get_height() for bar in axes.patches] for axes in figure.axes]
     assert [sum(row) for row in heights] == [3, 4]  # the one over the limit is drawn over itself
     assert figure.axes[1].get_title(loc="left") == "odd: 3 chunks, mean 69, 1 over the limit"
-    assert figure.axes[1].get_xlabel() == "length in characters"
+    assert figure.axes[1].get_xlabel() == "length in characters (dashed line: size 100)"
     assert figure.axes[0].get_shared_x_axes().joined(*figure.axes)
     # No bar reaches over the line.
     line = figure.axes[0].lines[0].get_xdata()[0]
