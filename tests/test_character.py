@@ -158,6 +158,21 @@ def test_a_window_of_tokens_cuts_no_word_that_fits(name, words, size):
             assert not re.match(r"\w\w", text[max(0, place - 1) : place + 1]) or place == 0
 
 
+@pytest.mark.parametrize("name", COUNTERS)
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_a_window_of_tokens_cuts_no_cluster_of_digits(name, size):
+    """The number sign of Arabic joins the digit behind it, and is itself no letter or digit."""
+    text = "0000\u060002 1234\u06005678\u06009"
+    tokenizer = COUNTERS[name]
+    assert_promises(
+        lambda source: split_tokens(source, tokenizer=tokenizer, size=size),
+        text,
+        size=size,
+        overlap=0,
+        length=tokenizer.count,
+    )
+
+
 def test_a_word_longer_than_the_size_is_cut():
     length = token_length(load_tokenizer())
     word = "antidisestablishmentarianism"
