@@ -40,6 +40,11 @@ def count_pieces(text: str) -> int:
     return len(re.findall(r"\w{1,4}|[^\w\s]", text))
 
 
+def count_quarters(text: str) -> int:
+    """A quarter of the characters, rounded up: the usual guess at tokens. It does not add up."""
+    return -(-len(text) // 4)
+
+
 # size, length and text.
 _WORDS: list[tuple[int, Callable[[str], int], str]] = [
     (12, len, "Mind the step and the gap"),
@@ -48,6 +53,7 @@ _WORDS: list[tuple[int, Callable[[str], int], str]] = [
     (6, len, "a lifejacket for all"),
     (3, count_words, "Dogs travel free, on a lead and off the seats."),
     (4, count_pieces, "Passengers ring 4410, please."),
+    (5, count_quarters, "Mind the step and the gap"),
     (40, len, "short"),
     (5, len, "  one two "),
     (5, len, ""),
