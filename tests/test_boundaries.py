@@ -3,12 +3,13 @@ r"""Boundaries, against all of the text read with \X."""
 import random
 
 import pytest
+import regex
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import clusters
 from strategies import texts
 
-from chunking_lib.boundaries import Boundaries
+from chunking_lib.boundaries import CLUSTER, Boundaries
 
 # At least two code points of each class of the annex, and of the properties that its rules name.
 CLASSES = {
@@ -123,3 +124,16 @@ def test_giant_runs(unit):
         assert before in inside and before <= place
         assert found.at(place) == (place in inside)
         assert found.after(place) in inside
+
+
+def test_a_giant_row_of_flags_is_read_at_once():
+    r"""\X counts the flags before each flag: minutes for this text, where CLUSTER takes a moment.
+
+    The limit is there to end the test; it is no measure of speed.
+    """
+    assert CLUSTER.findall("🇩🇪" * 100_000 + "🇩", timeout=30) == ["🇩🇪"] * 100_000 + ["🇩"]
+
+
+@given(st.text("🇩🇪a\u0301\u200d\u0600\u0903❤", max_size=30) | INTERESTING | texts)
+def test_clusters_are_those_of_the_annex(text):
+    assert CLUSTER.findall(text) == regex.findall(r"\X", text)

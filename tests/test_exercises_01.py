@@ -358,12 +358,14 @@ def test_what_is_said_of_tokens():
     pair = CORPUS["incident_log"].text, CORPUS["staff_handbook"].text
     assert sum(map(embedder.count, pair)) > 8192 and "reads 8,192 tokens" in text
     sections = re.split(r"(?m)^## ", CORPUS["notices_multilingual"].text)[1:]
-    tokens = {
-        language: round(800 * embedder.count(part) / len(part), -1)
-        for language, part in zip(("English", "German", "Chinese"), sections, strict=False)
-    }
-    assert "some 240 tokens of English and some 700 of Chinese" in text
-    assert 225 <= tokens["English"] <= 245 and 680 <= tokens["Chinese"] <= 760
+    parts = [CORPUS["essay_waiting"].text, sections[2]]
+    essay, chinese = (round(800 * embedder.count(part) / len(part), -1) for part in parts)
+    assert (essay, chinese) == (190, 730)
+    assert "about 190 tokens of the essay and about 730 of Chinese" in text
+    woman = "👩🏽\u200d🦽"
+    cuts = range(35, len(CORPUS["notices_multilingual"].text), 35)
+    inside = [CORPUS["notices_multilingual"].text[cut - 2 : cut + 2] for cut in cuts]
+    assert woman in inside and "one of them is this one" in text
     assert load_tokenizer().encode(sections[3], add_special_tokens=False).tokens.count("[UNK]")
     count = token_length(load_tokenizer())
     assert count("lifejackets") == 3 and count("lifej") + count("ackets") == 5
