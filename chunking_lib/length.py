@@ -319,11 +319,15 @@ class _OnceRuler(_CountingRuler):
             if found is None:
                 self._known = (opened, here, count)
                 return None
+            if not self._between_words(found[0]):  # parts of words do not add up
+                return super().last_cut(cuts, opened, start)
             tail = (found[0], here, length(text[found[0] : here]))
             here, count = found[0], count - tail[2]
         found = found or cuts.last(start, here)
         while here < end:  # too few: add pieces one by one
             ahead = cuts.first(max(here, start))
+            if not self._between_words(here, ahead[0]):
+                return super().last_cut(cuts, opened, start)
             if tail[0] == here and tail[1] <= ahead[0]:  # what was given back is not even all
                 self._known = tail
                 return found

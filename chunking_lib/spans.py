@@ -147,8 +147,9 @@ def cut_hard(builder: Builder, start: int, end: int) -> None:
         while cut > start and not (builder.exact or builder.fits(opened, cut)):
             cut = boundaries.before(cut - 1)
         oversize = cut <= start
-        if oversize:  # one cluster that is longer than the size
+        if oversize:  # one cluster, as a rule longer than the size
             opened, cut = start, boundaries.after(start + 1)
+            oversize = not builder.fits(opened, cut)
         builder.add(opened, cut, oversize=oversize)
         start = cut
 

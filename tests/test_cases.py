@@ -130,7 +130,8 @@ def test_char_metachar_separator():
 
 
 @pytest.mark.parametrize(
-    "mark", [*string.punctuation, "\\d", ".*", "[a]", "(?", "^$", "a{2}", "\\"]
+    "mark",
+    [*string.punctuation, "\\d", ".*", "[a]", "(?", "^$", "a{2}", "\\", ".-.", "+b+", "(a(", "?!?"],
 )
 @pytest.mark.parametrize("keep", ["start", "end", "none"])
 def test_char_metachar_separator_of_every_kind(mark, keep):
