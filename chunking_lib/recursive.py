@@ -61,7 +61,8 @@ def split_recursive(
         size: the most a chunk may measure, in units of `length`, 1 or more.
         overlap: the most that neighbours share, 0 to `size` - 1.
         length: measures a text; `len` for characters, `token_length(tokenizer)` for tokens. A
-            longer text must not measure less.
+            longer text must not measure less. A callable of your own that adds up over words on
+            samples of the text is trusted to do so between them.
         separators: strings or compiled patterns, most important first. A "\n" also stands for the
             line end of Windows.
         keep: where a separator at a cut goes: to the "start" of the next chunk, to the "end" of the
@@ -77,7 +78,7 @@ def split_recursive(
     """
     text, source = text_and_source(text)
     check_size(size, overlap, length)
-    check_separators(separators)
+    separators = check_separators(separators)
     check_keep(keep)
     levels = [for_line_ends(separator, text) for separator in separators]
 

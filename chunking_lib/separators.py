@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable
 from functools import cache
 
 from chunking_lib.boundaries import Boundaries
@@ -15,12 +15,14 @@ __all__ = ["AnyCuts", "Cuts", "Separator", "check_separators", "find_cuts", "for
 Separator = str | re.Pattern[str]
 
 
-def check_separators(separators: Sequence[Separator]) -> None:
-    """Raise a `ValueError` unless `separators` are strings or compiled patterns."""
-    if isinstance(separators, str) or not all(
-        isinstance(separator, str | re.Pattern) for separator in separators
-    ):
+def check_separators(separators: Iterable[Separator]) -> tuple[Separator, ...]:
+    """Return the separators as a tuple; raise a `ValueError` if one is no string or pattern."""
+    listed = isinstance(separators, Iterable) and not isinstance(separators, str)
+    found = tuple(separators) if listed else ()
+    texts = [one.pattern if isinstance(one, re.Pattern) else one for one in found]
+    if not listed or not all(isinstance(text, str) for text in texts):
         raise ValueError(f"separators={separators!r} must be a list of strings or patterns")
+    return found
 
 
 def for_line_ends(separator: Separator, text: str) -> Separator:

@@ -49,13 +49,14 @@ class Builder:
         ruler: Ruler,
         boundaries: Boundaries,
         *,
+        size: int,
         overlap: int = 0,
         strip: bool = True,
         windows: bool = False,
     ) -> None:
         self.text, self.ruler, self.boundaries = text, ruler, boundaries
         self.chunks: list[Chunk] = []
-        self._source, self.overlap, self._strip = source, overlap, strip
+        self._source, self.size, self.overlap, self._strip = source, size, overlap, strip
         #: Windows overlap to the character; other chunks begin with a word.
         self.windows = windows
         #: Of characters, what is within reach fits; tokens are counted again as they will stand.
@@ -149,7 +150,7 @@ def cut_hard(builder: Builder, start: int, end: int) -> None:
         oversize = cut <= start
         if oversize:  # one cluster, as a rule longer than the size
             opened, cut = start, boundaries.after(start + 1)
-            oversize = not builder.fits(opened, cut)
+            oversize = builder.ruler.measure(*builder.trim(opened, cut)) > builder.size
         builder.add(opened, cut, oversize=oversize)
         start = cut
 
@@ -222,7 +223,14 @@ def run_builder(
     for sure in (False, True):
         ruler = make_ruler(text, boundaries, size, length, sure=sure)
         builder = Builder(
-            text, source, ruler, boundaries, overlap=overlap, strip=strip, windows=windows
+            text,
+            source,
+            ruler,
+            boundaries,
+            size=size,
+            overlap=overlap,
+            strip=strip,
+            windows=windows,
         )
         try:
             cut(builder)
