@@ -61,14 +61,15 @@ METHOD = """## How it was measured
   defaults, no overlap, and offsets where one call gives them.
 - Memory: one call on 2 MB in a fresh process, the result included. "Python" is the peak that
   `tracemalloc` sees, which is blind to Rust; "resident" is the growth of the whole process, Linux
-  only, and misses what fits into memory that was free already. The text has some characters beyond
-  Latin-1, so Python keeps it at 2 bytes a character.
+  only, and misses what fits into memory that was free already. Who is not listed was not measured
+  in this run. The text has characters beyond Latin-1, so Python keeps it at 2 bytes a character.
 """
 
 
 def write(results: dict[str, Any]) -> str:
     """Return the report as Markdown."""
     parts = [INTRODUCTION, about(results["machine"], results["load"], results["others"])]
+    parts += [few_rounds(results["races"])]
     parts += ["## Targets\n", table(["Target", "Measured", "In CPU time", "Met"], targets(results))]
     for race in results["races"]:
         parts += [f"## {TITLES[race['unit']]}, {race['megabytes']} MB\n", race_table(results, race)]
@@ -102,6 +103,14 @@ def about(machine: dict[str, Any], load: list[list[float]], others: list[float |
         f"{load[0][0]:.2f} before and {load[1][0]:.2f} after (our own work included); other "
         f"processes kept {busy:.2f} cores busy at most, in samples between the tables.\n"
     )
+
+
+def few_rounds(races: list[dict[str, Any]]) -> str:
+    fewest = min(row["rounds"] for race in races for row in race["rows"])
+    if fewest >= 3:
+        return ""
+    times = "once" if fewest == 1 else f"{fewest} times"
+    return f"**Few rounds**: some contenders ran only {times}. Read the ratios as rough.\n"
 
 
 def targets(results: dict[str, Any]) -> list[list[str]]:
