@@ -60,7 +60,6 @@ def test_committed_results_had_the_same_input_for_all():
     for one in RESULTS["races"]:
         seen = {row["input"] for row in one["rows"]}
         assert seen == {RESULTS["inputs"][f"{one['megabytes']} MB"]["sha256"]}
-        assert min(row["rounds"] for row in one["rows"]) >= 1
 
 
 @pytest.mark.slow
