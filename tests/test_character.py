@@ -22,6 +22,7 @@ from chunking_lib.character import split_characters, split_on_separator, split_t
 from chunking_lib.chunk import Document, is_blank
 from chunking_lib.length import token_length
 from chunking_lib.models import load_tokenizer
+from chunking_lib.recursive import split_recursive
 
 
 class Cached:
@@ -257,9 +258,18 @@ def test_pieces_are_merged_from_left_to_right(text, size, separator, keep):
         ("none", ["one", "two", "three"]),
     ],
 )
-def test_where_a_separator_at_a_cut_goes(keep, expected):
-    chunks = split_on_separator("one--two----three--", separator="--", size=7, keep=keep)
-    assert read(chunks) == expected
+@pytest.mark.parametrize("separator", ["--", re.compile("--"), re.compile("(-)-")])
+def test_where_a_separator_at_a_cut_goes(separator, keep, expected):
+    text = "one--two----three--"
+    assert read(split_on_separator(text, separator=separator, size=7, keep=keep)) == expected
+    assert read(split_recursive(text, separators=[separator], size=7, keep=keep)) == expected
+
+
+@pytest.mark.parametrize("separator", ["-", re.compile("-"), "-+-"])
+def test_of_dropped_separators_in_a_row_none_is_left(separator):
+    row = ("-+-" if separator == "-+-" else "-") * 3
+    chunks = split_on_separator(f"one{row}two", separator=separator, size=3 + len(row), keep="none")
+    assert read(chunks) == ["one", "two"]
 
 
 @pytest.mark.parametrize("keep", ["", "None", None, True, False, "both", 1, ["start"]])
