@@ -15,7 +15,7 @@ NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 help:
 	@echo "make lab      set up, then open the course in JupyterLab"
 	@echo "make test     set up, then all tests and all notebooks (minutes)"
-	@echo "make check    fast tests, lint and types (seconds)"
+	@echo "make check    the fast tests, lint and types"
 	@echo "make run      execute every notebook and refresh its outputs"
 	@echo "make bench    speed beside other libraries"
 	@echo "make doctor   what is missing, and how to mend it"
@@ -26,7 +26,8 @@ help:
 lab: weights
 	@$(BIN)/python -m chunking_lib doctor
 	$(BIN)/jupyter lab --ip=127.0.0.1 --ServerApp.root_dir="$(CURDIR)" \
-		$(if $(filter 0,$(shell id -u)),--allow-root) notebooks/01_character.ipynb
+		$(if $(filter 0,$(shell id -u)),--allow-root) \
+		--LabApp.default_url=/lab/tree/notebooks/01_character.ipynb
 
 # One pytest run, so that its last line counts everything. Each file, and so each notebook,
 # stays with one of the two workers and keeps its order.
@@ -52,15 +53,17 @@ run: weights
 bench: weights
 	$(BIN)/python tests/benchmarks/run.py
 
-doctor: env
-	@$(BIN)/python -m chunking_lib doctor
+# Without an environment the system's Python runs it: it needs nothing and says what is missing.
+doctor:
+	@if [ -x $(BIN)/python ]; then $(BIN)/python -m chunking_lib doctor; \
+		else $(PYTHON) -m chunking_lib doctor; fi
 
 fix: env
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist *.egg-info .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find chunking_lib tests notebooks -name __pycache__ -prune -exec rm -rf {} +
 	find notebooks -name .ipynb_checkpoints -prune -exec rm -rf {} +
 	@echo "The model weights stay in your cache folder; make doctor says where that is."

@@ -52,6 +52,7 @@ def main() -> int:
 def examine(root: Path = ROOT) -> Iterator[Finding]:
     """Look at everything the course needs, the cheap things first."""
     yield _python()
+    yield from _other_python(root)
     if (root / "requirements.lock").is_file():
         yield from _packages(root)
         yield _kernel()
@@ -100,10 +101,24 @@ def _python() -> Finding:
     return Finding("ok", f"Python {version} in {sys.prefix}")
 
 
+def _other_python(root: Path) -> Iterator[Finding]:
+    """Say so if `make lab` made an environment and this is another."""
+    environment = root / ".venv"
+    if environment.is_dir() and Path(sys.prefix).resolve() != environment.resolve():
+        yield Finding(
+            "note",
+            "this is not the Python that `make lab` set up for the course",
+            "run `make doctor`, or: .venv/bin/python -m chunking_lib doctor",
+        )
+
+
 def _packages(root: Path) -> Iterator[Finding]:
+    # make installs when the lock is newer than this stamp. A package that went missing later does
+    # not change that, so the stamp has to go.
     install = (
-        "run `make lab`, or: python -m pip install -r requirements.lock, then: "
-        "python -m pip install --no-deps -r requirements-nodeps.lock"
+        "run `rm -f .venv/.locked; make lab`, or: "
+        f"{sys.executable} -m pip install -r requirements.lock, then: "
+        f"{sys.executable} -m pip install --no-deps -r requirements-nodeps.lock"
     )
     missing, different, same = [], [], 0
     for lock in ("requirements.lock", "requirements-nodeps.lock"):
@@ -122,12 +137,12 @@ def _packages(root: Path) -> Iterator[Finding]:
             else:
                 different.append(f"{name} {found} (tested: {wanted})")
     if missing:
-        yield Finding("problem", f"{len(missing)} packages are missing: {_few(missing)}", install)
+        are = "package is" if len(missing) == 1 else "packages are"
+        yield Finding("problem", f"{len(missing)} {are} missing: {_few(missing)}", install)
     if different:
         yield Finding(
             "note",
-            f"{len(different)} packages have another version than the tested one: "
-            f"{_few(different)}",
+            f"packages in another version than the tested one: {_few(different)}",
             f"if a notebook's outputs differ, {install}",
         )
     if same:
@@ -138,7 +153,7 @@ def _packages(root: Path) -> Iterator[Finding]:
         yield Finding(
             "problem",
             "chunking_lib is not installed, so notebooks cannot import it",
-            "run `make lab`, or: python -m pip install --no-deps -e .",
+            f"run `make lab`, or: {sys.executable} -m pip install --no-deps -e .",
         )
 
 
@@ -164,7 +179,7 @@ def _kernel() -> Finding:
         return Finding(
             "problem",
             "Jupyter has no kernel named python3 in this environment",
-            "python -m ipykernel install --sys-prefix",
+            f"{sys.executable} -m ipykernel install --sys-prefix",
         )
     return Finding("ok", "Jupyter kernel python3")
 
@@ -196,6 +211,12 @@ def _disk(root: Path) -> Finding:
 
 def _cache() -> Finding:
     folder = models.cache_folder()
+    if not folder.is_absolute():
+        return Finding(
+            "problem",
+            f"CHUNKING_CACHE={folder} is relative, and notebooks run in another folder",
+            f"set it to the whole path: {folder.resolve()}",
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -217,5 +238,12 @@ def _weights() -> Finding:
     if not problem:
         return Finding("ok", f"the weights of {name} are complete, every SHA-256 is right")
     if re.search("is missing$", problem):
-        return Finding("problem", problem, f"python -m chunking_lib fetch {name}")
-    return Finding("problem", problem, "delete that folder, then: python -m chunking_lib fetch")
+        if models.cache_folder().name == name:
+            return Finding(
+                "problem",
+                problem,
+                f"CHUNKING_CACHE must name the folder that holds {name}, not {name} itself",
+            )
+        return Finding("problem", problem, f"{sys.executable} -m chunking_lib fetch {name}")
+    again = f"{sys.executable} -m chunking_lib fetch {name}"
+    return Finding("problem", problem, f"delete that folder, then: {again}")

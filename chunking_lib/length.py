@@ -325,7 +325,7 @@ class _OnceRuler(_CountingRuler):
             here, count = found[0], count - tail[2]
         found = found or cuts.last(start, here)
         while here < end:  # too few: add pieces one by one
-            ahead = cuts.first(max(here, start))
+            ahead = cuts.first(found[0] if found else start)  # `here` may lie inside a separator
             if not self._between_words(here, ahead[0]):
                 return super().last_cut(cuts, opened, start)
             if tail[0] == here and tail[1] <= ahead[0]:  # what was given back is not even all

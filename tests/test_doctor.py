@@ -45,7 +45,7 @@ def test_a_small_course_is_healthy(course):
 def test_missing_packages_are_named(course):
     with (course / "requirements.lock").open("a") as lock:
         lock.write("no-such-package==1.0\nanother-one==2 ; sys_platform == 'nowhere'\n")
-    assert "1 packages are missing: no-such-package -> run `make lab`" in problems(course)
+    assert "1 package is missing: no-such-package -> run `rm -f .venv/.locked; make lab`" in problems(course)
 
 
 def test_another_version_is_a_note(course):
@@ -122,3 +122,19 @@ def test_the_command_fetch_prints_the_folder_or_the_reason():
     assert result.returncode == 1
     assert result.stderr.startswith("name='gpt-9' must be one of ")
     assert "Traceback" not in result.stderr
+
+
+def test_another_python_than_the_course_s_is_noted(course):
+    assert not any("is not the Python" in what for what in states(course))
+    (course / ".venv").mkdir()
+    assert any("is not the Python" in what for what in states(course))
+
+
+def test_a_relative_cache_is_a_problem(course, monkeypatch):
+    monkeypatch.setenv("CHUNKING_CACHE", "somewhere")
+    assert "CHUNKING_CACHE=somewhere is relative" in problems(course)
+
+
+def test_a_cache_named_like_the_model_is_explained(course, monkeypatch, tmp_path):
+    monkeypatch.setenv("CHUNKING_CACHE", str(tmp_path / models.MINILM))
+    assert f"must name the folder that holds {models.MINILM}" in problems(course)

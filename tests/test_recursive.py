@@ -186,6 +186,14 @@ def test_parity_with_the_short_reference_where_words_add_up(name, text, size, ke
         assert spans(found) == expected
 
 
+@pytest.mark.parametrize("keep", ["start", "end"])
+@pytest.mark.parametrize("text", ["one\n\nfour.\n\none", "a\n\nlonger\n\n\n\nb\n\nc"])
+def test_words_that_add_up_are_counted_across_a_separator(text, keep):
+    """What is counted may end between the two line ends of a blank line; the cut there counts."""
+    found = split_recursive(text, size=2, length=LENGTHS["words"], separators=["\n\n"], keep=keep)
+    assert spans(found) == recursive_spans(text, 2, ["\n\n"], keep, LENGTHS["words"])
+
+
 # --- as LangChain -----------------------------------------------------------------------
 
 
