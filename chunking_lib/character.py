@@ -55,7 +55,8 @@ def split_tokens(
 
     Args:
         text: a text or a document; offsets count code points.
-        tokenizer: whatever `token_length` takes: a tokenizer, an encoding, an embedder.
+        tokenizer: whatever `token_length` takes: a tokenizer, an encoding, an embedder; for many
+            documents, a `token_length(...)` made once.
         size: window length in tokens, without special tokens.
         overlap: shared tokens, 0 to `size` - 1.
     Raises:

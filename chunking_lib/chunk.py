@@ -64,7 +64,8 @@ class Chunk:
         derived: `text` was rebuilt; `start` and `end` say what from.
         metadata: `path`, `page`, `kind`, `oversize`, `fallback`, `keywords`; nothing else.
     Raises:
-        ValueError: offsets that are no offsets, or that do not match the length of `text`.
+        ValueError: an argument of the wrong type, offsets that are no offsets, or that do not match
+            the length of `text`.
 
     >>> chunk = Chunk("the step", 5, 13, context="Platform 2")
     >>> chunk.embedding_text
@@ -80,6 +81,9 @@ class Chunk:
     metadata: dict[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
+        for name, kind in (("text", str), ("start", int), ("end", int), ("metadata", dict)):
+            if not isinstance(value := getattr(self, name), kind):
+                raise ValueError(f"{name}={value!r} must be {kind.__name__}")
         if not 0 <= self.start <= self.end:
             raise ValueError(f"start={self.start} and end={self.end} must be 0 <= start <= end")
         if not self.derived and len(self.text) != self.end - self.start:
@@ -173,10 +177,10 @@ def check_chunks(
     """
     text, _ = text_and_source(text)
     chunks = list(chunks)
-    cuts, position = {0}, 0
-    for cluster in CLUSTER.findall(text):
-        position += len(cluster)
-        cuts.add(position)
+    for chunk in chunks:
+        if not isinstance(chunk, Chunk):
+            raise ValueError(f"chunks has {chunk!r}, and must have nothing but Chunk")
+    broken = _inside_clusters(text, chunks)
     faults, reached = [], 0
     for number, chunk in enumerate(chunks):
         name = f"chunk {number + 1}"
@@ -188,7 +192,7 @@ def check_chunks(
             faults.append(f"{name} is out of order or lies inside its neighbour")
         if is_blank(chunk.text):
             faults.append(f"{name} is blank")
-        if chunk.start not in cuts or chunk.end not in cuts:
+        if chunk.start in broken or chunk.end in broken:
             faults.append(f"{name} cuts a grapheme cluster")
         faults += _lost(text, reached, chunk.start)
         reached = max(reached, chunk.end)
@@ -202,6 +206,16 @@ def check_chunks(
             if shared > overlap:
                 faults.append(f"{name} shares {shared} with the one before, over {overlap}")
     return faults + _lost(text, reached, len(text))
+
+
+def _inside_clusters(text: str, chunks: list[Chunk]) -> set[int]:
+    """Return the offsets of chunks that lie inside a grapheme cluster, or beyond the text."""
+    places = {place for chunk in chunks for place in (chunk.start, chunk.end)} - {0}
+    if text.isascii() and "\r" not in text:
+        return {place for place in places if place > len(text)}
+    for cluster in CLUSTER.finditer(text):
+        places.discard(cluster.end())
+    return places
 
 
 def _lost(text: str, start: int, end: int) -> list[str]:

@@ -13,7 +13,6 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from chunking_lib.chunk import Chunk, Document, is_blank, text_and_source
@@ -36,6 +35,9 @@ __all__ = [
 
 Chunker = Callable[[str], list[Chunk]]
 Span = tuple[int, int]
+
+# What a chunk says of itself beside its metadata, under the names used there.
+_RESERVED = {"source", "context", "derived", "start_index", "end_index"}
 
 _WORD = re.compile(r"[^\w\s]*(\w+)[^\w\s]*")
 
@@ -77,7 +79,7 @@ def from_langchain(
     """Return the chunks that LangChain's documents are, with offsets that are true of `text`.
 
     1. A `start_index` stands if the words are found there, so the documents may be in any order,
-       or only some of them.
+       or only some of them. With an `end_index` too, as `to_langchain` writes it, it always stands.
     2. One that is missing or wrong is searched for, forward from the chunk before.
     3. If the documents in this order make up the whole text, but not at the places they name, then
        those point at other copies of the same words, and the places that fit are taken.
@@ -307,6 +309,8 @@ def _flatten(chunk: Chunk) -> dict[str, str | int | float]:
         if value := getattr(chunk, key):
             flat[key] = value
     for key, value in chunk.metadata.items():
+        if key in _RESERVED:
+            raise ValueError(f"metadata has a key {key!r}, which is kept for the chunk's own")
         plain = isinstance(value, int | float) or (
             isinstance(value, str) and not value.startswith(("[", "{", '"'))
         )
@@ -355,7 +359,15 @@ def _to_chunks(
     else:
         text, name = text_and_source(document)
         source = source or name
-        spans = _fill(pieces, text, _place(pieces, text))
+        # LangChain gives no `end_index`. Where there is one, the offsets are our own.
+        ours = offset == "start_index" and all(
+            piece.start is not None
+            and piece.end is not None
+            and text[piece.start : piece.end] == piece.text
+            for piece in pieces
+        )
+        places = [_stated(piece) for piece in pieces] if ours else _place(pieces, text)
+        spans = _fill(pieces, text, places)
     chunks = []
     for piece, (start, end) in zip(pieces, spans, strict=True):
         metadata = {key: _unflatten(value) for key, value in piece.metadata.items()}
@@ -423,11 +435,14 @@ def _score(spans: list[Span | None], text: str) -> Span:
 
 def _fill(pieces: list[_Piece], text: str, spans: list[Span | None]) -> list[Span]:
     """Give the pieces that were not found the narrowest range that must hold them."""
+    following: list[Span] = []  # for each piece, the next one that was found
+    for span in reversed(spans):
+        nearest = following[-1] if following else (len(text), len(text))
+        following.append(span or nearest)
     filled: list[Span] = []
-    for number, piece, span in zip(count(), pieces, spans, strict=False):
+    for piece, span, after in zip(pieces, spans, reversed(following), strict=True):
         if span is None:
             before = filled[-1] if filled else (0, 0)
-            after = next((found for found in spans[number:] if found), (len(text), len(text)))
             # Its neighbours may share words with it, or stand in any order.
             low, high = (before[0], after[1]) if before[0] <= after[1] else (0, len(text))
             span = _same_words(piece.text, text, low, high)

@@ -9,7 +9,7 @@ there is a ruler for each kind of length:
 - tokens of a WordPiece tokenizer: a token never crosses white space, so each distinct word is
   counted once and the sums are looked up;
 - a callable that only counts, and adds up over words in the same way: each stretch of text is
-  counted once;
+  counted once, and each chunk once more as it stands;
 - any other callable: whole candidates are counted, until one fits and the next does not.
 """
 
@@ -76,10 +76,15 @@ class TokenLength:
 def token_length(tokenizer: Any) -> TokenLength:
     """Return a length that counts the tokens of `tokenizer`, without special tokens.
 
+    The count is the model's own view. BERT's WordPiece, MiniLM's too, sees a run of more than 100
+    characters without white space as one unknown token, however long it is.
+
     Args:
         tokenizer: a `tokenizers.Tokenizer`; a fast tokenizer of transformers; a tiktoken encoding;
             or anything with a method `count(text) -> int`, such as an embedder. If it has a
-            `max_tokens`, a splitter refuses chunks that the model could not read whole.
+            `max_tokens`, a splitter refuses chunks that the model could not read whole. A
+            `TokenLength` comes back as it is: a tokenizer is copied each time, which takes about a
+            tenth of a second, so make one length for many texts.
     Raises:
         ValueError: an object of another kind.
 
@@ -88,6 +93,8 @@ def token_length(tokenizer: Any) -> TokenLength:
     >>> length("Trams brake with sand."), length("")
     (5, 0)
     """
+    if isinstance(tokenizer, TokenLength):
+        return tokenizer
     limit = getattr(tokenizer, "max_tokens", None)
     # An embedder has a tokenizer; a tokenizer of transformers is one of tokenizers in a coat.
     backend = getattr(tokenizer, "tokenizer", tokenizer)
@@ -171,9 +178,10 @@ def words_are_additive(text: str, length: Length) -> bool:
     >>> words_are_additive("one two  three", lambda text: len(text) // 4)
     False
     """
-    step = max(200, len(text) // 8)
+    step, seen = max(200, len(text) // 8), 0
     for start in range(0, len(text), step):
         sample = [m.group() for m in _WORD.finditer(text, start, start + 200)]
+        seen += len(sample)
         bare = [word.rstrip() for word in sample]
         total = length("".join(sample))
         if not (
@@ -183,7 +191,7 @@ def words_are_additive(text: str, length: Length) -> bool:
             == sum(length(f" {word}") for word in bare)
         ):
             return False
-    return True
+    return seen > 0
 
 
 class _LastCut:
@@ -284,17 +292,14 @@ class _OnceRuler(_CountingRuler):
 
     A chunk is counted as far as it will probably reach, then pieces are added or given back. What
     was counted beyond its end is remembered for the next. That the callable adds up was seen on
-    samples only, so a chunk now and then is counted whole when it is made. A single miss raises
-    `NotAdditive`, and the split begins anew with the surer ruler.
+    samples only, so each chunk is counted whole before it is made. A single one that does not fit
+    raises `NotAdditive`, and the split begins anew with the surer ruler.
     """
 
-    _made = 0
     _known = (-1, 0, 0)  # a start, an end, and the length between them
 
     def fits(self, start: int, end: int) -> bool:
-        self._made += 1
-        whole = self._made % 32 == 1 or not self._between_words(start, end)
-        if whole and not super().fits(start, end):
+        if not super().fits(start, end):
             raise NotAdditive
         return True
 

@@ -61,8 +61,9 @@ def split_recursive(
         size: the most a chunk may measure, in units of `length`, 1 or more.
         overlap: the most that neighbours share, 0 to `size` - 1.
         length: measures a text; `len` for characters, `token_length(tokenizer)` for tokens. A
-            longer text must not measure less. A callable of your own that adds up over words on
-            samples of the text is trusted to do so between them.
+            longer text must not measure less. Of a callable that adds up over words on samples of
+            the text, more is not asked; where it does not between them, a chunk may be shorter than
+            it could be, never longer than `size`.
         separators: strings or compiled patterns, most important first. A "\n" also stands for the
             line end of Windows.
         keep: where a separator at a cut goes: to the "start" of the next chunk, to the "end" of the
@@ -132,8 +133,12 @@ def split_hierarchy(
     ([(0, 17), (18, 23)], ['Pay now.', 'Walk on.', 'Rest.'])
     """
     text, source = text_and_source(text)
-    if not sizes or any(small >= large for large, small in zip(sizes, sizes[1:], strict=False)):
-        raise ValueError(f"sizes={sizes!r} must be one or more sizes, each below the one before")
+    if not isinstance(sizes, Sequence) or isinstance(sizes, str) or not sizes:
+        raise ValueError(f"sizes={sizes!r} must be a list of one or more sizes")
+    for size in sizes:
+        check_size(size, 0, length)
+    if any(small >= large for large, small in zip(sizes, sizes[1:], strict=False)):
+        raise ValueError(f"sizes={sizes!r} must each be below the one before")
     check_size(sizes[-1], overlap, length)
     levels: list[list[Chunk]] = []
     outer = [Chunk(text, 0, len(text), source)]

@@ -8,7 +8,7 @@ from itertools import pairwise
 import regex
 
 from chunking_lib.boundaries import Boundaries
-from chunking_lib.chunk import is_blank
+from chunking_lib.chunk import Document, is_blank, text_and_source
 
 __all__ = ["sentence_spans"]
 
@@ -56,7 +56,7 @@ _LONG_RUN = regex.compile(r"\S{200,}+ | (?:[.!?…]\s+){100,}+", regex.VERBOSE)
 _ANY_LETTER = regex.compile(r"\p{L}")
 
 
-def sentence_spans(text: str) -> list[tuple[int, int]]:
+def sentence_spans(text: str | Document) -> list[tuple[int, int]]:
     """Return the character spans of the sentences of `text`, in order.
 
     1. A blank line ends a sentence, and so does the start of a list item or of a heading.
@@ -70,12 +70,15 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     Thai writes no marks: there, a paragraph is one sentence.
 
     Args:
-        text: any string; offsets count code points.
+        text: a text or a document; offsets count code points.
+    Raises:
+        ValueError: a text that is none.
 
     >>> text = "Dr. Li paid 3.50. Mind the step"
     >>> [text[start:end] for start, end in sentence_spans(text)]
     ['Dr. Li paid 3.50.', 'Mind the step']
     """
+    text, _ = text_and_source(text)
     boundaries = Boundaries(text)
     cuts = {0, len(text)}
     blocks = [0, *(match.end() for match in _BLOCK.finditer(text)), len(text)]

@@ -6,13 +6,15 @@ import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from functools import cache
+from functools import lru_cache
 
 from chunking_lib.boundaries import Boundaries
 
 __all__ = ["AnyCuts", "Cuts", "Separator", "check_separators", "find_cuts", "for_line_ends"]
 
 Separator = str | re.Pattern[str]
+
+_MOST = 100  # each separator may nest the split one level deeper; the interpreter's stack is finite
 
 
 def check_separators(separators: Iterable[Separator]) -> tuple[Separator, ...]:
@@ -21,7 +23,11 @@ def check_separators(separators: Iterable[Separator]) -> tuple[Separator, ...]:
     found = tuple(separators) if listed else ()
     texts = [one.pattern if isinstance(one, re.Pattern) else one for one in found]
     if not listed or not all(isinstance(text, str) for text in texts):
-        raise ValueError(f"separators={separators!r} must be a list of strings or patterns")
+        raise ValueError(
+            f"separators={separators!r} must be a list of strings or of patterns of `re`"
+        )
+    if len(found) > _MOST:
+        raise ValueError(f"separators has {len(found)} entries and must have {_MOST} or fewer")
     return found
 
 
@@ -217,7 +223,7 @@ def find_cuts(
     return ListedCuts(text, start, end, separator, keep, boundaries)
 
 
-@cache
+@lru_cache
 def _period(separator: str) -> int:
     r"""Return the width of the unit that makes up `separator`; 0 if it overlaps itself otherwise.
 

@@ -95,8 +95,7 @@ def show_chunks(
     """
     words, _ = text_and_source(text)
     chunks = list(chunks)
-    if limit < 1:
-        raise ValueError(f"limit={limit!r} must be 1 or more")
+    _check(title, limit)
     for number, chunk in enumerate(chunks, 1):
         if chunk.end > len(words):
             raise ValueError(
@@ -114,8 +113,8 @@ def show_chunks(
         left_out = f"… {len(words) - shown:,} more characters, {later:,} more chunks"
     return View(
         f'{_STYLE}<div class="chunks">{_heading(title)}'
-        f"<small>{counts.replace(' | ', ' · ')} · <ins class='c01'>{shared:,} shared</ins>"
-        f" · <del>{lost:,} lost</del></small>"
+        f"<small>{counts.replace(' | ', ' · ')} · {_mark('ins', shared, 'shared')}"
+        f" · {_mark('del', lost, 'lost')}</small>"
         f'<div class="text" dir="auto">{"".join(html)}</div><small>{left_out}</small></div>',
         "\n".join(
             line
@@ -243,6 +242,19 @@ def _edges(words: str) -> str:
     )
 
 
+def _mark(tag: str, number: int, name: str) -> str:
+    """Show a number in the colours of what it counts, unless there is nothing to count."""
+    words = f"{number:,} {name}"
+    return f'<{tag} class="c01">{words}</{tag}>' if number else words
+
+
+def _check(title: str, limit: int) -> None:
+    if not isinstance(title, str):
+        raise ValueError(f"title={title!r} must be a str")
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        raise ValueError(f"limit={limit!r} must be a whole number of 1 or more")
+
+
 def _heading(title: str) -> str:
     return f"<div><strong><bdi>{escape(_safe(title))}</bdi></strong></div>" if title else ""
 
@@ -254,11 +266,14 @@ def chunk_table(chunks: Iterable[Chunk], *, title: str = "", limit: int = 20) ->
         chunks: the chunks.
         title: a heading.
         limit: how many rows to show.
+    Raises:
+        ValueError: a limit below 1.
 
     >>> chunk_table([Chunk("Mind the step", 0, 13, metadata={"page": 2})])
     chunk  start  end  length  text           metadata
     1      0      13   13      Mind the step  page: 2
     """
+    _check(title, limit)
     chunks = list(chunks)
     rows = [["chunk", "start", "end", "length", "text", "metadata"]]
     for number, chunk in enumerate(chunks[:limit], 1):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 import re
+import sys
 from collections.abc import Callable
+from math import isfinite
+from numbers import Real
 
 from chunking_lib.boundaries import Boundaries
 from chunking_lib.chunk import Chunk, is_blank, make_chunk
@@ -22,7 +26,9 @@ _WORD_START = re.compile(r"(?<=\s)\S")
 def check_size(size: int, overlap: int, length: Length = len) -> None:
     """Raise a `ValueError` unless `size` is 1 or more and `overlap` lies in 0 to `size` - 1."""
     for name, value, least in (("size", size, 1), ("overlap", overlap, 0)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        # What NumPy counts with is a whole number too, and no `int`.
+        whole = hasattr(value, "__index__") and not isinstance(value, bool)
+        if not whole or value < least:
             raise ValueError(f"{name}={value!r} must be a whole number of {least} or more")
     if overlap >= size:
         raise ValueError(f"overlap={overlap} must be smaller than size={size}")
@@ -31,6 +37,13 @@ def check_size(size: int, overlap: int, length: Length = len) -> None:
     limit = getattr(length, "limit", None)
     if limit is not None and size > limit:
         raise ValueError(f"size={size} must be {limit} or less: the model reads no more tokens")
+
+
+def _check_length(length: Length, sample: str) -> None:
+    """Raise a `ValueError` unless `length` measures `sample` with a number of 0 or more."""
+    found = length(sample)
+    if not isinstance(found, Real) or not isfinite(found) or found < 0:
+        raise ValueError(f"length({sample!r})={found!r} must be a number of 0 or more")
 
 
 def check_keep(keep: str) -> None:
@@ -220,6 +233,9 @@ def run_builder(
 ) -> list[Chunk]:
     """Run `cut` with the fastest ruler, and again with a surer one if that proves wrong."""
     boundaries = Boundaries(text)
+    # No text is longer than `maxsize`, and no float could hold what is far beyond it.
+    size, overlap = (min(operator.index(value), sys.maxsize) for value in (size, overlap))
+    _check_length(length, text[:20])
     for sure in (False, True):
         ruler = make_ruler(text, boundaries, size, length, sure=sure)
         builder = Builder(

@@ -268,3 +268,10 @@ def test_a_llama_index_splitter_as_a_chunker():
     )
     found = from_text_splitter(splitter)(text)
     assert check_chunks(text, found) == []
+
+
+def test_some_of_our_own_documents_keep_their_places_among_copies_of_their_words():
+    text = "la la la la la la"
+    chunks = split_characters(text, size=5, overlap=2)
+    some = chunks[1::2]
+    assert from_langchain(to_langchain(some), text) == some

@@ -191,7 +191,7 @@ def test_a_length_must_be_callable(length):
 @given(texts | plain_text)
 def test_minilm_adds_up_over_words(text):
     """On this the fastest way to count tokens rests."""
-    assert words_are_additive(text, MINILM)
+    assert words_are_additive(f"a {text}", MINILM)
 
 
 @pytest.mark.parametrize("name", WORDS)
@@ -357,3 +357,22 @@ def test_long_texts_are_read_in_parts_without_cutting_a_word():
     ):
         ruler = make_ruler(text, Boundaries(text), 7, MINILM)
         assert ruler.measure(0, len(text)) == MINILM(text)
+
+
+@pytest.mark.parametrize("size", [6, 20, 51])
+def test_a_callable_that_adds_up_on_every_sample_and_not_beyond_keeps_the_size(size):
+    def length(text):
+        return len(text.split()) + 5 * ("x y" in text)
+
+    text = "a " * 3300 + "x y " + "b " * 3000
+    assert words_are_additive(text, length)
+    assert (
+        check_chunks(
+            text, split_recursive(text, size=size, length=length), size=size, length=length
+        )
+        == []
+    )
+
+
+def test_a_text_without_words_shows_nothing_about_a_length():
+    assert not words_are_additive(" \n" * 100, lambda text: len(text.split()))

@@ -139,7 +139,7 @@ def test_same_input_same_output():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("abc", [], {"limit": 0}), "limit=0 must be 1 or more"),
+        (("abc", [], {"limit": 0}), "limit=0 must be a whole number of 1 or more"),
         (("abc", [Chunk("abcd", 0, 4)], {}), "chunk 1 ends at 4, but the text has 3 characters"),
     ],
 )
