@@ -43,7 +43,7 @@ def main() -> int:
             print(f"{'':8} -> {finding.remedy}")
     problems = sum(finding.state == "problem" for finding in findings)
     if problems:
-        print(f"\n{problems} to mend: follow the arrows, then run the doctor again.")
+        print(f"\n{problems} problem{'s'[: problems > 1]} to mend: follow the arrows, then run the doctor again.")
         return 1
     print("\nReady.")
     return 0
@@ -57,7 +57,8 @@ def examine(root: Path = ROOT) -> Iterator[Finding]:
         yield from _packages(root)
         yield _kernel()
         yield _data(root / "data" / "corpus")
-        yield from _shadows(root / "notebooks")
+        for folder in ("notebooks", "notebooks/solutions"):
+            yield from _shadows(root / folder)
         yield _disk(root)
     else:
         yield Finding("note", "this is the library alone, without notebooks and data")

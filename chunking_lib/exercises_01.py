@@ -119,7 +119,7 @@ def _hint_windows(got: Pairs, text: str, size: int, overlap: int) -> str:
         return "no window came back, so all of the text is lost."
     for start, end in got:
         if not 0 <= start < end <= len(text):
-            return f"({start}, {end}) is no place in a text of {len(text)} characters."
+            return f"({start}, {end}) does not lie in a text of {len(text)} characters."
         if end - start > size:
             return f"the window ({start}, {end}) is {end - start} long, over the size of {size}."
     if got[0][0] > 0:
@@ -161,7 +161,7 @@ def _hint_word_windows(got: Pairs, text: str, size: int, length: Callable[[str],
         return "no window came back, so all of the text is lost."
     for start, end in got:
         if not 0 <= start < end <= len(text):
-            return f"({start}, {end}) is no place in a text of {len(text)} characters."
+            return f"({start}, {end}) does not lie in a text of {len(text)} characters."
         for place in (start, end):
             if 0 < place < len(text) and not text[place - 1].isspace():
                 where = "inside a word" if not text[place].isspace() else "before white space"

@@ -163,7 +163,7 @@ def fetch(name: str, *, quiet: bool = False) -> Path:
         return folder
     if all((folder / file).is_file() for file in weights.files):
         if problem := verify(name):
-            raise RuntimeError(problem)
+            raise RuntimeError(f"{problem}. Delete the folder {folder} and fetch {name} again.")
         return folder
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -196,7 +196,7 @@ def verify(name: str) -> str:
         if problem := _wrong_hash(folder / file, expected):
             with contextlib.suppress(OSError):  # not there, or a cache that may only be read
                 (folder / MARK).unlink()
-            return f"{problem}. Delete the folder {folder} and fetch {name} again."
+            return problem
     _write_mark(folder, weights)
     return ""
 
@@ -212,7 +212,7 @@ def _wrong_hash(path: Path, expected: str) -> str:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found == expected:
         return ""
-    return f"{path} has a wrong SHA-256: expected {expected}, found {found}"
+    return f"{path} has a wrong SHA-256: {found[:12]}… instead of {expected[:12]}…"
 
 
 def _state(folder: Path, weights: Weights) -> dict[str, list[str | int]]:
@@ -572,8 +572,8 @@ class Embedder:
         unseen = [n for i in filled if (n := self.unseen(texts[i]))]
         if unseen:
             warnings.warn(
-                f"{len(unseen)} of {len(texts)} texts are longer than the {self.max_tokens} "
-                f"tokens that {self.name} reads: {sum(unseen)} tokens were not read",
+                f"{len(unseen):,} of {len(texts):,} texts are longer than the {self.max_tokens} "
+                f"tokens that {self.name} reads: {sum(unseen):,} tokens were not read",
                 stacklevel=2,
             )
         vectors[filled] = self._model.encode(

@@ -9,6 +9,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from chunking_lib.attempts import attempt
 from chunking_lib.character import split_characters
 from chunking_lib.chunk import Chunk, Document, check_chunks
 from chunking_lib.exercises_01 import check_windows, check_word_windows
@@ -107,7 +108,7 @@ def careless(*arguments):
     [
         (full_only, "lost: the last 2 characters, 'ij'"),
         (fragments, "a tail fragment"),
-        (beyond, "is no place in a text of 10 characters"),
+        (beyond, "does not lie in a text of 10 characters"),
         (no_overlap, "share 0, not 1"),
         (by_hand, "windows('abc', size=10, overlap=5)"),
         (by_hand, "no window came back"),
@@ -392,3 +393,8 @@ def test_the_question_finds_its_answer():
     assert order[0][0] - order[1][0] > 0.01
     order = sorted(zip(scores, near, strict=True), key=lambda pair: -pair[0])
     assert ANSWER in order[0][1].text and order[0][0] - order[1][0] > 0.05
+
+
+def test_the_lines_of_installed_packages_do_not_count_as_a_loop_without_end():
+    lines = attempt("wrap", lambda: textwrap.wrap("a " * 200_000, 70), "")
+    assert lines is not None and len(lines) > 5_000
