@@ -43,7 +43,8 @@ def main() -> int:
             print(f"{'':8} -> {finding.remedy}")
     problems = sum(finding.state == "problem" for finding in findings)
     if problems:
-        print(f"\n{problems} problem{'s'[: problems > 1]} to mend: follow the arrows, then run the doctor again.")
+        word = "problem" if problems == 1 else "problems"
+        print(f"\n{problems} {word} to mend: follow the arrows, then run the doctor again.")
         return 1
     print("\nReady.")
     return 0

@@ -366,8 +366,11 @@ def _to_chunks(
             and text[piece.start : piece.end] == piece.text
             for piece in pieces
         )
-        places = [_stated(piece) for piece in pieces] if ours else _place(pieces, text)
-        spans = _fill(pieces, text, places)
+        spans = (
+            [_stated(piece) for piece in pieces]
+            if ours
+            else _fill(pieces, text, _place(pieces, text))
+        )
     chunks = []
     for piece, (start, end) in zip(pieces, spans, strict=True):
         metadata = {key: _unflatten(value) for key, value in piece.metadata.items()}

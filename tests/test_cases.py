@@ -377,9 +377,8 @@ def test_rec_degenerate_sizes():
     ("name", "size", "overlap"),
     [
         *(("size", value, 0) for value in (0, -1, True, False, 2.5, 3.0, "3", b"3", [3])),
-        *(("size", value, 0) for value in (float("nan"), float("inf"), np.int64(3), np.float32(3))),
-        *(("overlap", 3, value) for value in (-1, 3, 4, 10**9, True, 0.0, "1", None)),
-        *(("overlap", 3, value) for value in (np.int64(1), float("nan"))),
+        *(("size", value, 0) for value in (float("nan"), float("inf"), np.float32(3))),
+        *(("overlap", 3, value) for value in (-1, 3, 4, 10**9, True, 0.0, "1", None, float("nan"))),
     ],
 )
 def test_rec_degenerate_sizes_of_every_kind(split, text, name, size, overlap):

@@ -159,11 +159,11 @@ def test_a_callable_counts_in_proportion_to_the_text(name, unit, size, overlap):
 
 
 @pytest.mark.parametrize("size", [20, 200])
-def test_a_callable_that_adds_up_counts_little_more_than_the_text(size):
+def test_a_callable_that_adds_up_counts_the_text_and_the_chunks(size):
     text = (LINE * 3 + "\n\n") * 200
     length, asked = counting(LENGTHS["words"])
     split_recursive(text, size=size, length=length)
-    assert sum(asked) <= 2.5 * len(text)
+    assert sum(asked) <= 3.5 * len(text)
 
 
 @pytest.mark.parametrize("size", [20, 200])

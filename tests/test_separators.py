@@ -124,7 +124,7 @@ def test_line_ends_do_not_change_other_separators(separator):
 
 @pytest.mark.parametrize("wrong", ["\n\n", "", [None], [" ", 3], [b" "], [["\n"]], (" ", None)])
 def test_what_is_no_list_of_separators_is_named(wrong):
-    with pytest.raises(ValueError, match=r"separators=.* must be a list of strings or patterns"):
+    with pytest.raises(ValueError, match=r"separators=.* must be a list of strings or of patterns"):
         check_separators(wrong)
     with pytest.raises(ValueError, match="separators="):
         split_recursive("a b", separators=wrong)
