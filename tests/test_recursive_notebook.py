@@ -5,6 +5,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from corpus import read_eight
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -59,10 +60,10 @@ def test_same_chunks_with_any_separators(text, size, separators):
 
 
 @pytest.mark.parametrize(
-    "path", sorted((ROOT / "data" / "corpus").glob("*.txt")), ids=lambda p: p.stem
+    "document", [d for d in read_eight().values() if d.id.endswith(".txt")], ids=lambda d: d.id
 )
-def test_same_chunks_of_the_corpus(path):
-    text = path.read_text(encoding="utf-8")
+def test_same_chunks_of_the_corpus(document):
+    text = document.text
     for size in (10, 77, 300, 1000):
         same(text, size, ["\n\n", "\n", " ", ""])
 
