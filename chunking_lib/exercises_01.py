@@ -162,10 +162,10 @@ def _hint_word_windows(got: Pairs, text: str, size: int, length: Callable[[str],
     for start, end in got:
         if not 0 <= start < end <= len(text):
             return f"({start}, {end}) does not lie in a text of {len(text)} characters."
-        for place in (start, end):
-            if 0 < place < len(text) and not text[place - 1].isspace():
-                where = "inside a word" if not text[place].isspace() else "before white space"
-                return f"{place} lies {where}: cut behind the white space that follows a word."
+        for cut in (start, end):
+            if 0 < cut < len(text) and not text[cut - 1].isspace():
+                where = "inside a word" if not text[cut].isspace() else "before white space"
+                return f"{cut} lies {where}: cut behind the white space that follows a word."
         if length(text[start:end]) > size and len(text[start:end].split()) > 1:
             measured = length(text[start:end])
             return f"the window ({start}, {end}) measures {measured}, over the size of {size}."
@@ -185,7 +185,7 @@ def _try(call: str, run: Callable[[], Any], expected: Pairs, hint: Callable[[Pai
     if got is None:
         return False
     if any(isinstance(item, str) for item in got):
-        report(call, got, "return places, pairs of (start, end), and not the text between them.")
+        report(call, got, "return pairs of (start, end), and not the text between them.")
         return False
     try:
         pairs = [(int(start), int(end)) for start, end in got]

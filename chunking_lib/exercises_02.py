@@ -139,7 +139,7 @@ def _hint_merge(got: list[str], pieces: list[str], size: int) -> str:
 def _expected_overlap(chunks: Pairs, sentences: Pairs, size: int) -> Pairs:
     longer = chunks[:1]
     for (left, right), (start, end) in zip(chunks, chunks[1:], strict=False):
-        begins = [place for place, _ in sentences if left < place < right]
+        begins = [begin for begin, _ in sentences if left < begin < right]
         if begins and end - begins[-1] <= size:
             start = begins[-1]
         longer.append((start, end))

@@ -8,20 +8,23 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from corpus import EIGHT, read_eight
 
 from chunking_lib.attempts import attempt
 from chunking_lib.character import split_characters
-from chunking_lib.chunk import Chunk, Document, check_chunks
+from chunking_lib.chunk import Chunk, check_chunks
 from chunking_lib.exercises_01 import check_windows, check_word_windows
 from chunking_lib.sentences import sentence_spans
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOK = ROOT / "notebooks" / "01_character.ipynb"
 SOLUTIONS = ROOT / "notebooks" / "solutions" / "01_character_solutions.ipynb"
-CORPUS = {
-    path.stem: Document(path.read_text(encoding="utf-8"), id=path.name)
-    for path in sorted((ROOT / "data" / "corpus").glob("*.*"))
-}
+CORPUS = read_eight()
+
+
+def test_the_setup_reads_the_eight():
+    found = re.findall(r'"([\w-]+\.\w+)"', cells()["setup"].source)
+    assert found == list(EIGHT)
 
 
 def cells(path=NOTEBOOK, kind="code"):
@@ -219,7 +222,8 @@ socket.socket.connect = refuse
 def test_recipes_run_alone(name, tmp_path):
     cell = cells()[name]
     assert cell.metadata.tags == ["recipe"]
-    assert cell.source.startswith("# pip install ")
+    package, version = re.match(r"# pip install ([\w-]+)==(\S+)\n", cell.source).groups()
+    assert f"\n{package}=={version}" in (ROOT / "requirements.lock").read_text(encoding="utf-8")
     assert "chunking_lib" not in cell.source
     script = tmp_path / "recipe.py"
     script.write_text(textwrap.dedent(OFFLINE) + cell.source, encoding="utf-8")
@@ -237,13 +241,13 @@ def test_the_plain_recipe_keeps_the_contract(size, overlap, capsys):
     family, accents = "👨\u200d👩\u200d👧\u200d👦", "e\u0301" * 9
     texts = [d.text for d in CORPUS.values()] + ["", "a", family * 3, f"ab{family}c{accents}\r\n"]
     for text in texts:
-        places = list(names["window_places"](text, size=size, overlap=overlap))
-        chunks = [Chunk(text[start:end], start, end) for start, end in places]
+        offsets = list(names["window_offsets"](text, size=size, overlap=overlap))
+        chunks = [Chunk(text[start:end], start, end) for start, end in offsets]
         faults = check_chunks(text, chunks, size=size, overlap=overlap)
         # It keeps blank windows, and does not mark a character that is longer than the size.
         assert [f for f in faults if "blank" not in f and "oversize" not in f] == []
     with pytest.raises(ValueError, match="overlap=4"):
-        list(names["window_places"]("abc", size=4, overlap=4))
+        list(names["window_offsets"]("abc", size=4, overlap=4))
 
 
 def test_the_plain_recipe_cuts_as_the_library_does(capsys):
@@ -252,8 +256,8 @@ def test_the_plain_recipe_cuts_as_the_library_does(capsys):
     for document in CORPUS.values():
         for size, overlap in [(100, 20), (800, 0), (800, 80)]:
             chunks = split_characters(document, size=size, overlap=overlap)
-            places = list(names["window_places"](document.text, size=size, overlap=overlap))
-            assert places == [(chunk.start, chunk.end) for chunk in chunks]
+            offsets = list(names["window_offsets"](document.text, size=size, overlap=overlap))
+            assert offsets == [(chunk.start, chunk.end) for chunk in chunks]
 
 
 # --- the numbers in the prose --------------------------------------------------------------
@@ -279,11 +283,11 @@ def test_prices_of_sizes_and_overlaps():
     _, plain, _ = measure(800, 0)
     _, tenth, twice = measure(800, 80)
     said = (
-        f"brings the sentences that are cut from {plain * 100:.1f} % down to {tenth * 100:.1f} %, "
-        f"and you embed {twice * 100:.1f} % of the text twice"
+        f"brings the sentences that are cut from {plain:.1%} down to {tenth:.1%}, "
+        f"and you embed {twice:.1%} of the text twice"
     )
     assert said in text
-    assert f"without overlap {measure(200, 0)[1] * 100:.1f} % of the sentences are cut" in text
+    assert f"without overlap {measure(200, 0)[1]:.1%} of the sentences are cut" in text
     # "the number of embedding calls doubles", "an overlap of a fifth adds a quarter"
     assert measure(400, 0)[0] / measure(800, 0)[0] == pytest.approx(2, abs=0.05)
     assert measure(400, 80)[0] / measure(400, 0)[0] == pytest.approx(1.25, abs=0.02)
@@ -355,7 +359,7 @@ def test_what_is_said_of_tokens():
     text = prose()
     embedder = load_embedder()
     assert embedder.max_tokens == 254
-    assert "This model has places for 256; two" in text and "254 are left for text" in text
+    assert "This model has room for 256; two" in text and "254 are left for text" in text
     pair = CORPUS["incident_log"].text, CORPUS["staff_handbook"].text
     assert sum(map(embedder.count, pair)) > 8192 and "reads 8,192 tokens" in text
     sections = re.split(r"(?m)^## ", CORPUS["notices_multilingual"].text)[1:]

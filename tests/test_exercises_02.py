@@ -1,5 +1,6 @@
 """Exercises, recipes and the numbers in the prose of notebook 2."""
 
+import re
 import subprocess
 import sys
 from functools import cache, partial
@@ -7,9 +8,9 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from corpus import EIGHT, read_eight
 
 from chunking_lib.character import split_characters
-from chunking_lib.chunk import Document
 from chunking_lib.exercises_02 import check_merge, check_sentence_overlap
 from chunking_lib.length import token_length
 from chunking_lib.models import load_tokenizer
@@ -28,6 +29,11 @@ def cells(path):
 
 def output(cell):
     return "".join(o.get("text", "") for o in cell.outputs)
+
+
+def test_the_setup_reads_the_eight():
+    found = re.findall(r'"([\w-]+\.\w+)"', cells(NOTEBOOK)["setup"].source)
+    assert found == list(EIGHT)
 
 
 # --- the exercises ----------------------------------------------------------------------
@@ -244,8 +250,7 @@ def test_every_recipe_is_tested():
 
 @cache
 def corpus():
-    paths = sorted((ROOT / "data" / "corpus").glob("*.*"))
-    texts = {p.stem: Document(p.read_text(encoding="utf-8"), id=p.name) for p in paths}
+    texts = read_eight()
     del texts["notices_multilingual"]
     return texts
 
@@ -256,7 +261,7 @@ def spans():
 
 
 def by_sentence(document, **options):
-    names = {"re": __import__("re"), "split_recursive": split_recursive}
+    names = {"re": re, "split_recursive": split_recursive}
     source = cells(NOTEBOOK)["overlap-table"].source
     exec(source[: source.index("\n\n\n")], names)
     return names["by_sentence"](document, **options)
@@ -285,7 +290,7 @@ def prose(name):
 @pytest.mark.slow
 def test_numbers_in_when_to_use():
     splits = (split_characters, split_recursive)
-    small, large = ([f"{measure(f, n)[2]:.1f} %" for f in splits] for n in (300, 1000))
+    small, large = ([f"{measure(f, n)[2]:.1f}%" for f in splits] for n in (300, 1000))
     assert (
         f"At 300 characters windows cut {small[0]} of the sentences and recursive splitting cuts "
         f"{small[1]}; at 1,000 it is {large[0]} against {large[1]}." in prose("when")
@@ -305,12 +310,12 @@ def test_numbers_about_sizes():
         shares[size] = longer, sum(max(0, count - 254) for count in counts) / sum(counts)
         fills.append(sum(len(chunk.text) for chunk in chunks) / len(chunks) / size)
     said = prose("size-why")
-    assert f"{shares[1000][0]:.0%}".replace("%", " %") + " of the chunks are too long" in said
-    assert "though only " + f"{shares[1000][1]:.0%}".replace("%", " %") + " of the text" in said
-    assert f"a quarter of the text ({100 * shares[1500][1]:.0f} %)" in said
-    assert f"At 4,000 it is {100 * shares[4000][1]:.0f} %" in said
-    assert f"{100 * min(fills):.0f} to {100 * max(fills):.0f} % on average" in said
-    assert f"at 1,500 characters {100 * shares[1500][1]:.0f} %" in prose("key-points")
+    assert f"{shares[1000][0]:.0%} of the chunks are too long" in said
+    assert f"though only {shares[1000][1]:.0%} of the text" in said
+    assert f"a quarter of the text ({shares[1500][1]:.0%})" in said
+    assert f"At 4,000 it is {shares[4000][1]:.0%}" in said
+    assert f"{100 * min(fills):.0f} to {100 * max(fills):.0f}% on average" in said
+    assert f"at 1,500 characters {shares[1500][1]:.0%}" in prose("key-points")
 
 
 @pytest.mark.slow
@@ -319,18 +324,18 @@ def test_numbers_about_overlap():
     chunks = [measure(split_recursive, 300, overlap) for overlap in (0, 90)]
     said = prose("overlap-why")
     more = [100 * (after[1] / before[1] - 1) for before, after in (windows, chunks)]
-    assert f"windows embed {more[0]:.0f} % more text and recursive chunks {more[1]:.0f} %" in said
-    assert f"windows: {windows[0][2]:.1f} % down to {windows[1][2]:.1f} %" in said
-    assert f"less, {chunks[0][2]:.1f} % down to {chunks[1][2]:.1f} %" in said
+    assert f"windows embed {more[0]:.0f}% more text and recursive chunks {more[1]:.0f}%" in said
+    assert f"windows: {windows[0][2]:.1f}% down to {windows[1][2]:.1f}%" in said
+    assert f"less, {chunks[0][2]:.1f}% down to {chunks[1][2]:.1f}%" in said
     sentence = measure(by_sentence, 300)
-    assert f"cuts {sentence[2]:.1f} %" in said
+    assert f"cuts {sentence[2]:.1f}%" in said
     assert sentence[2] < chunks[1][2], "the key points say so"
     total = sum(map(len, spans().values()))
     assert f"The {total:,} sentences" in said
     table = [line.split() for line in output(cells(NOTEBOOK)["overlap-table"]).splitlines()]
     cut = {(row[0], row[1]): row[-2] for row in table[1:]}
-    assert (cut["split_characters", "10"], cut["split_characters", "20"]) == ("2", "3")
-    assert "10 % of overlap leaves two answers cut and 20 % leaves three" in said
+    assert (cut["split_characters", "10%"], cut["split_characters", "20%"]) == ("2", "3")
+    assert "10% overlap leaves two answers cut and 20% leaves three" in said
 
 
 def test_the_questions_have_an_answer_of_twelve():
@@ -342,6 +347,33 @@ def test_the_questions_have_an_answer_of_twelve():
         for start, end in places:
             assert corpus()[name].text[start:end].count("\n\n") == 0
             assert end - start < 300, "an answer longer than the chunk could not be whole"
+
+
+@pytest.mark.slow
+def test_numbers_about_calls():
+    """Calls of the length function, and how often each character is seen."""
+    shown = output(cells(NOTEBOOK)["tokens-calls"])
+    (theirs, _), (ours, seen) = (
+        (int(calls.replace(",", "")), float(times))
+        for calls, times in re.findall(r"([\d,]+) calls, ([\d.]+) times", shown)
+    )
+    assert round(theirs / ours) == 8 and "about an eighth as often" in prose("tokens-trap")
+    assert round(seen) == 3 and "sees the text three times over" in prose("tokens-trap")
+
+
+def test_numbers_about_clauses():
+    lines = output(cells(NOTEBOOK)["practice-clauses"]).splitlines()
+    (before, kept_before, total), (after, kept, _) = (
+        map(int, re.findall(r"(\d+) chunks, (\d+) of (\d+)", line)[0]) for line in lines
+    )
+    said = prose("practice-size")
+    assert f"{kept} of {total} in place of {kept_before}" in said
+    assert f"{after} in place of {before}" in said
+    assert (kept - kept_before, after - before) == (8, 7)  # "Eight more", "seven more chunks"
+    names = {"re": re, "documents": read_eight(), "split_recursive": split_recursive}
+    names["whole"] = lambda chunks, clauses: 0
+    exec(cells(NOTEBOOK)["practice-clauses"].source, names)
+    assert sum(end - start > 600 for start, end in names["clauses"]) == total - kept
 
 
 @pytest.mark.slow
@@ -363,7 +395,7 @@ def test_facts_about_langchain():
     assert splitter.split_text(essay.text) == ours
 
     # "With LangChain, pass the separators yourself": then a Chinese chunk ends with a mark.
-    notices = (ROOT / "data" / "corpus" / "notices_multilingual.md").read_text(encoding="utf-8")
+    notices = read_eight()["notices_multilingual"].text
     begin = notices.index("各位旅客")
     chinese = notices[begin : notices.index("\n", begin)]
     splitter = RecursiveCharacterTextSplitter(
