@@ -367,8 +367,8 @@ def test_numbers_about_clauses():
         map(int, re.findall(r"(\d+) chunks, (\d+) of (\d+)", line)[0]) for line in lines
     )
     said = prose("practice-size")
-    assert f"{kept} of {total} in place of {kept_before}" in said
-    assert f"{after} in place of {before}" in said
+    assert f"{kept} of {total} instead of {kept_before}" in said
+    assert f"{after} instead of {before}" in said
     assert (kept - kept_before, after - before) == (8, 7)  # "Eight more", "seven more chunks"
     names = {"re": re, "documents": read_eight(), "split_recursive": split_recursive}
     names["whole"] = lambda chunks, clauses: 0
