@@ -6,7 +6,9 @@ itself, so it can speak when the packages are not there.
 
 from __future__ import annotations
 
+import hashlib
 import importlib.machinery
+import json
 import os
 import re
 import shutil
@@ -57,7 +59,7 @@ def examine(root: Path = ROOT) -> Iterator[Finding]:
     if (root / "requirements.lock").is_file():
         yield from _packages(root)
         yield _kernel()
-        yield _data(root / "data" / "corpus")
+        yield from _data(root / "data")
         for folder in ("notebooks", "notebooks/solutions"):
             yield from _shadows(root / folder)
         yield _disk(root)
@@ -186,13 +188,30 @@ def _kernel() -> Finding:
     return Finding("ok", "Jupyter kernel python3")
 
 
-def _data(corpus: Path) -> Finding:
-    documents = sorted(path for path in corpus.glob("**/*") if path.is_file())
-    if not documents:
-        return Finding(
-            "problem", f"no documents in {corpus}", "get the repository again: git restore data"
-        )
-    return Finding("ok", f"{len(documents)} documents in {corpus.relative_to(corpus.parents[1])}")
+def _data(data: Path) -> Iterator[Finding]:
+    """Compare every document with the manifest: what notebooks print depends on each letter."""
+    restore = "get it again: git restore data"
+    try:
+        hashes = json.loads((data / "manifest.json").read_text(encoding="utf-8"))["sha256"]
+    except (OSError, ValueError, KeyError):
+        yield Finding("problem", f"no list of documents in {data}", restore)
+        return
+    missing, changed = [], []
+    for name, expected in hashes.items():
+        try:
+            found = hashlib.sha256((data / name).read_bytes()).hexdigest()
+        except OSError:
+            missing.append(name)
+            continue
+        if found != expected:
+            changed.append(name)
+    if missing:
+        yield Finding("problem", f"missing in {data}: {_few(missing)}", restore)
+    if changed:
+        yield Finding("note", f"changed in {data}: {_few(changed)}; outputs will differ", restore)
+    if not missing and not changed:
+        documents = sum(name.startswith("corpus/") for name in hashes)
+        yield Finding("ok", f"{documents} documents and their questions, as published")
 
 
 def _shadows(notebooks: Path) -> Iterator[Finding]:

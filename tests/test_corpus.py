@@ -100,7 +100,7 @@ def test_canonical_pages_are_what_their_script_writes(tmp_path):
 def test_every_word_of_a_report_stands_in_its_pdf(name):
     pages = pypdfium2.PdfDocument(DATA / "corpus" / name)
     assert 6 <= len(pages) <= 8
-    found = "".join(page.get_textpage().get_text_range() for page in pages)
+    found = "\n".join(page.get_textpage().get_text_range() for page in pages)
     # Hyphens at line ends are another character there; and a compound may be broken at its own.
     found = re.sub(r"[\ufffe\u0002]\s*", "", found).replace("-", "")
     words = set(re.findall(r"\w+", unicodedata.normalize("NFKC", found)))

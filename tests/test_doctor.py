@@ -1,5 +1,7 @@
 """The doctor: right about a healthy and a sick course, and never a traceback."""
 
+import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -28,7 +30,10 @@ def course(tmp_path, monkeypatch):
     (tmp_path / "requirements.lock").write_text("# comment\npytest==" + pytest.__version__ + "\n")
     (tmp_path / "requirements-nodeps.lock").write_text("")
     (tmp_path / "data" / "corpus").mkdir(parents=True)
-    (tmp_path / "data" / "corpus" / "handbook.md").write_text("# Handbook")
+    handbook = tmp_path / "data" / "corpus" / "handbook.md"
+    handbook.write_bytes(b"# Handbook")
+    hashes = {"corpus/handbook.md": hashlib.sha256(b"# Handbook").hexdigest()}
+    (tmp_path / "data" / "manifest.json").write_text(json.dumps({"sha256": hashes}))
     (tmp_path / "notebooks").mkdir()
     monkeypatch.setattr(models, "verify", lambda name: "")
     return tmp_path
@@ -58,7 +63,15 @@ def test_another_version_is_a_note(course):
 
 def test_missing_documents_are_a_problem(course):
     (course / "data" / "corpus" / "handbook.md").unlink()
-    assert "no documents" in problems(course)
+    assert "corpus/handbook.md" in problems(course)
+    (course / "data" / "manifest.json").unlink()
+    assert "no list of documents" in problems(course)
+
+
+def test_a_changed_document_is_a_note(course):
+    (course / "data" / "corpus" / "handbook.md").write_bytes(b"# Handbook\r\n")
+    notes = [finding for finding in doctor.examine(course) if finding.state == "note"]
+    assert any("changed" in note.what and "corpus/handbook.md" in note.what for note in notes)
 
 
 def test_a_shadowing_file_is_a_problem(course):

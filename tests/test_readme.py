@@ -45,8 +45,3 @@ def test_all_notebooks_are_listed() -> None:
         assert re.search(rf"^\| {number} \| ", README, re.MULTILINE)
     for notebook in (ROOT / "notebooks").glob("*.ipynb"):
         assert f"(notebooks/{notebook.name})" in README
-
-
-def test_data_readme_lists_the_corpus() -> None:
-    listed = re.findall(r"^\| `([^`]+)` \|", (ROOT / "data/README.md").read_text("utf-8"), re.M)
-    assert sorted(listed) == sorted(path.name for path in (ROOT / "data/corpus").iterdir())
