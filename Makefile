@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
 .DELETE_ON_ERROR:
-.PHONY: help lab test check run bench doctor fix clean env weights
+.PHONY: help lab test check run bench score doctor fix clean env weights
 
 help:
 	@echo "make lab      set up, then open the course in JupyterLab"
@@ -18,6 +18,7 @@ help:
 	@echo "make check    the fast tests, lint and types"
 	@echo "make run      execute every notebook and refresh its outputs"
 	@echo "make bench    speed beside other libraries"
+	@echo "make score    every strategy on the course's questions"
 	@echo "make doctor   what is missing, and how to mend it"
 	@echo "make fix      sort imports, format, mend what ruff can mend"
 	@echo "make clean    remove .venv and caches, but not the model weights"
@@ -52,6 +53,9 @@ run: weights
 
 bench: weights
 	$(BIN)/python tests/benchmarks/run.py
+
+score: weights
+	$(BIN)/python tests/benchmarks/score.py
 
 # Without an environment the system's Python runs it: it needs nothing and says what is missing.
 doctor:

@@ -1,4 +1,4 @@
-"""`python -m chunking_lib doctor` and `python -m chunking_lib fetch [NAME ...]`."""
+"""`python -m chunking_lib`: doctor, fetch, chunk, compare."""
 
 from __future__ import annotations
 
@@ -16,7 +16,12 @@ def main() -> int:
     fetch = commands.add_parser("fetch", help="download model weights, once")
     fetch.add_argument("names", nargs="*", metavar="NAME", help=", ".join(sorted(models.WEIGHTS)))
     fetch.add_argument("--quiet", action="store_true", help="no progress bar")
-    arguments = parser.parse_args()
+    commands.add_parser("chunk", help="split files into chunks", add_help=False)
+    commands.add_parser("compare", help="compare ways to split files", add_help=False)
+    arguments, _ = parser.parse_known_args()
+    if arguments.command in ("chunk", "compare"):
+        return _run_app()
+    arguments = parser.parse_args()  # once more, and this time nothing may be left over
     if arguments.command == "doctor":
         return doctor.main()
     for name in arguments.names or [models.MINILM]:
@@ -25,6 +30,17 @@ def main() -> int:
         except (RuntimeError, ValueError) as error:
             print(error, file=sys.stderr)
             return 1
+    return 0
+
+
+def _run_app() -> int:
+    # The doctor and fetch must run where these packages are missing.
+    try:
+        from chunking_lib.cli import app
+    except ImportError as error:
+        print(f"{error.name} is not installed: run the doctor", file=sys.stderr)
+        return 1
+    app(prog_name="python -m chunking_lib")
     return 0
 
 

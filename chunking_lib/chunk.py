@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,11 +11,23 @@ import regex
 
 from chunking_lib.boundaries import CLUSTER
 
-__all__ = ["Chunk", "Document", "check_chunks", "is_blank", "realised_overlap"]
+__all__ = ["Chunk", "Document", "check_chunks", "chunk_id", "is_blank", "realised_overlap"]
 
 # Characters that show nothing: white space, and what Unicode says a renderer may ignore
 # (zero-width spaces, joiners, the byte order mark, soft hyphens, ...).
 _VISIBLE = regex.compile(r"[^\s\p{Default_Ignorable_Code_Point}\x1c-\x1f]")
+
+
+def chunk_id(chunk: Chunk) -> str:
+    """Return an id made from document, offsets, context and text, the same in every run.
+
+    The same words at two places have two ids. It is a UUID, which some databases insist on.
+
+    >>> chunk_id(Chunk("See above.", 0, 10)) == chunk_id(Chunk("See above.", 20, 30))
+    False
+    """
+    parts = (chunk.source, chunk.start, chunk.end, chunk.context, chunk.text)
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, ascii(parts)))
 
 
 def is_blank(text: str) -> bool:

@@ -9,13 +9,12 @@ from __future__ import annotations
 import copy
 import json
 import re
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from chunking_lib.chunk import Chunk, Document, is_blank, text_and_source
+from chunking_lib.chunk import Chunk, Document, chunk_id, is_blank, text_and_source
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document as LangChainDocument
@@ -67,7 +66,7 @@ def to_langchain(chunks: Iterable[Chunk]) -> list[LangChainDocument]:
         LangChainDocument(
             page_content=chunk.text,
             metadata={"start_index": chunk.start, "end_index": chunk.end} | _flatten(chunk),
-            id=_identity(chunk),
+            id=chunk_id(chunk),
         )
         for chunk in chunks
     ]
@@ -194,7 +193,7 @@ def to_llama_index(chunks: Iterable[Chunk]) -> list[TextNode]:
         metadata = _flatten(chunk)
         hidden = [key for key in metadata if key != "context"]
         node = TextNode(
-            id_=_identity(chunk),
+            id_=chunk_id(chunk),
             text=chunk.text,
             start_char_idx=chunk.start,
             end_char_idx=chunk.end,
@@ -294,12 +293,6 @@ def _needs(package: str) -> Iterator[None]:
         yield
     except ImportError as error:
         raise RuntimeError(f"{package} is not installed: pip install {package}") from error
-
-
-def _identity(chunk: Chunk) -> str:
-    """Make an id that is the same in every run, and a UUID, which some stores insist on."""
-    parts = (chunk.source, chunk.start, chunk.end, chunk.context, chunk.text)
-    return str(uuid.uuid5(uuid.NAMESPACE_OID, ascii(parts)))
 
 
 def _flatten(chunk: Chunk) -> dict[str, str | int | float]:

@@ -1,4 +1,4 @@
-"""Weights, tokenizers and the embedding model.
+"""Weights, tokenizers, and the way to an embedding model.
 
 `fetch` brings a model's files to this computer once and checks each against the
 SHA-256 written below; everything else here works from those files, without a network.
@@ -24,21 +24,18 @@ import sys
 import tempfile
 import time
 import unicodedata
-import warnings
 import zipfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
     from tokenizers import Tokenizer
+
+    from chunking_lib.embedder import Embedder, OpenAIEmbedder
 
 __all__ = [
     "WEIGHTS",
-    "Embedder",
     "OpenAITokenizer",
     "Weights",
     "cache_folder",
@@ -46,6 +43,7 @@ __all__ = [
     "load_embedder",
     "load_tokenizer",
     "verify",
+    "without_surrogates",
 ]
 
 MINILM = "all-MiniLM-L6-v2"
@@ -445,7 +443,7 @@ class OpenAITokenizer:
 
     def encode(self, text: str) -> list[int]:
         """The token ids of `text`. A lone surrogate counts as U+FFFD, which UTF-8 can hold."""
-        text = _without_surrogates(text)
+        text = without_surrogates(text)
         ids: list[int] = []
         for start, end in _safe_parts(text, self._PART):
             ids += self._encoding.encode_ordinary(text[start:end])
@@ -463,7 +461,7 @@ class OpenAITokenizer:
         """
         # Position in bytes -> number of the character that the byte belongs to.
         character_of: list[int] = []
-        for number, character in enumerate(_without_surrogates(text)):
+        for number, character in enumerate(without_surrogates(text)):
             character_of += [number] * len(character.encode())
         spans = []
         position = 0
@@ -483,7 +481,7 @@ def _openai_encoding(name: str) -> Any:
     return bpe_openai.get_encoding(name)
 
 
-def _without_surrogates(text: str) -> str:
+def without_surrogates(text: str) -> str:
     """`text` with U+FFFD for every lone surrogate: same length, and UTF-8 can encode it."""
     if text.isascii():
         return text
@@ -519,111 +517,45 @@ def _is_word_end(text: str, place: int) -> bool:
 # --- embeddings -------------------------------------------------------------------------
 
 
-class Embedder:
-    """Text to vectors of length 1. Made by `load_embedder`.
-
-    Attributes:
-        name: the model's name.
-        dimensions: length of a vector.
-        max_tokens: how many tokens *of text* the model reads. MiniLM reads 256 positions
-            and puts a [CLS] before the text and a [SEP] behind it: 254 are left.
-        tokenizer: the model's own tokenizer.
-    """
-
-    def __init__(
-        self, name: str, model: Any, tokenizer: Tokenizer, *, max_tokens: int, dimensions: int
-    ) -> None:
-        self.name = name
-        self.max_tokens = max_tokens
-        self.dimensions = dimensions
-        self._model = model
-        self.tokenizer = tokenizer
-
-    def __repr__(self) -> str:
-        return f"Embedder({self.name!r}, {self.dimensions} dimensions, {self.max_tokens} tokens)"
-
-    def count(self, text: str) -> int:
-        """The number of tokens in `text`, without the model's own [CLS] and [SEP]."""
-        encoding = self.tokenizer.encode(_without_surrogates(text), add_special_tokens=False)
-        return len(encoding.ids)
-
-    def unseen(self, text: str) -> int:
-        """How many tokens at the end of `text` the model does not read."""
-        return max(0, self.count(text) - self.max_tokens)
-
-    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one row per text: float32, length 1.
-
-        A text of nothing but white space and invisible characters has no meaning to
-        embed: it is not sent to the model and its row is zero, so the other rows keep
-        their places. A text longer than `max_tokens` is read up to there, and one
-        warning says how much was left out; `unseen` tells beforehand.
-        """
-        import numpy as np
-
-        from chunking_lib.chunk import is_blank
-
-        if isinstance(texts, str):
-            raise ValueError(f"texts={texts[:20]!r} is one string and must be a list of strings")
-        vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
-        filled = [i for i, text in enumerate(texts) if not is_blank(text)]
-        if not filled:
-            return vectors
-        unseen = [n for i in filled if (n := self.unseen(texts[i]))]
-        if unseen:
-            warnings.warn(
-                f"{len(unseen):,} of {len(texts):,} texts are longer than the {self.max_tokens} "
-                f"tokens that {self.name} reads: {sum(unseen):,} tokens were not read",
-                stacklevel=2,
-            )
-        vectors[filled] = self._model.encode(
-            [_without_surrogates(texts[i]) for i in filled],
-            convert_to_numpy=True,
-            normalize_embeddings=True,
-            show_progress_bar=False,
-        )
-        return vectors
-
-
-def load_embedder(name: str = MINILM) -> Embedder:
-    """Return the embedding model, on the CPU, from the fetched files, without a network.
+def load_embedder(
+    name: str | None = None, *, max_tokens: int | None = None, cache: bool = True
+) -> Embedder | OpenAIEmbedder:
+    """Return an embedding model: `encode(texts)` gives a vector of length 1 for each text.
 
     ```python
     embedder = load_embedder()
     embedder.encode(["a ferry", "a tram"]).shape  # (2, 384)
     ```
 
+    Args:
+        name: `all-MiniLM-L6-v2` if None: on the CPU, from the fetched files, without a network.
+            A name that begins with "text-embedding" or "openai:" is a model of OpenAI's service, or
+            of the server that `OPENAI_BASE_URL` names. Any other is a folder, or a
+            sentence-transformers or Hugging Face name, which is downloaded once.
+        max_tokens: how many tokens of a text to read, if the model could read more than it is set
+            to: MiniLM is set to 254 and can read 510.
+        cache: keep vectors on disk, by model and text, so that none is made twice.
     Raises:
-        ValueError: a name other than `all-MiniLM-L6-v2`.
-        RuntimeError: sentence-transformers is not installed, or the weights cannot be had.
+        RuntimeError: a package, a key or the files of the model are missing.
+        ValueError: a `max_tokens` that the model does not have.
     """
-    if name != MINILM:
-        raise ValueError(f"name={name!r} must be {MINILM!r}")
-    try:
-        from sentence_transformers import SentenceTransformer
-        from transformers.utils import logging
-    except ImportError as error:
-        raise RuntimeError(
-            "embeddings need the package sentence-transformers, which is not installed: "
-            "pip install sentence-transformers"
-        ) from error
-    folder = fetch(name)
-    bars: Any = logging  # its functions have no types
-    was_on = bars.is_progress_bar_enabled()
-    bars.disable_progress_bar()  # "Loading weights": it would stand in every notebook
-    try:
-        model = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
-    finally:
-        if was_on:
-            bars.enable_progress_bar()
-    positions = model.max_seq_length
-    dimensions = model.get_embedding_dimension()
-    assert positions is not None and dimensions is not None
-    special = 2  # [CLS] and [SEP]
-    return Embedder(
-        name,
-        model,
-        load_tokenizer(),
-        max_tokens=positions - special,
-        dimensions=dimensions,
+    from chunking_lib import embedder
+
+    name = name or MINILM
+    if name.startswith(("openai:", "text-embedding")):
+        if max_tokens is not None:
+            raise ValueError(f"max_tokens={max_tokens!r} must be None: OpenAI's models have theirs")
+        return embedder.open_openai(name.removeprefix("openai:"), cache=cache)
+    if name == MINILM:
+        files = WEIGHTS[name].files
+        return embedder.open_model(
+            name,
+            str(fetch(name)),
+            fingerprint=f"{files['model.safetensors']} {files['tokenizer.json']}",
+            local=True,
+            max_tokens=max_tokens,
+            cache=cache,
+        )
+    return embedder.open_model(
+        name, name, fingerprint="", local=False, max_tokens=max_tokens, cache=cache
     )

@@ -3,13 +3,24 @@
 Written apart from `check_chunks` of the library, so that a fault in one does not hide in the other.
 """
 
+import json
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 
 import regex
 
 from chunking_lib.chunk import Chunk
 
+CASES = {
+    case["id"]: case
+    for case in map(
+        json.loads,
+        (Path(__file__).resolve().parent / "cases" / "cases.jsonl")
+        .read_text(encoding="utf-8")
+        .splitlines(),
+    )
+}
 INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
 
 

@@ -1,7 +1,7 @@
 """The fault cases of the areas character, recursive, tokens, env and notebook, and their kinds.
 
 A test of a case is named `test_<id of the case>`; `test_every_case_has_a_test` looks for it in all
-test files (the cases of the environment are tested where their module is).
+test files (the cases of other areas are tested where their module is).
 """
 
 import ast
@@ -18,6 +18,7 @@ from pathlib import Path
 import case_checks
 import numpy as np
 import pytest
+from corpus import EIGHT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import clusters
@@ -31,12 +32,7 @@ from chunking_lib.recursive import DEFAULT_SEPARATORS, split_hierarchy, split_re
 
 TESTS = Path(__file__).resolve().parent
 CORPUS = TESTS.parent / "data" / "corpus"
-CASES = {
-    case["id"]: case
-    for case in map(
-        json.loads, (TESTS / "cases" / "cases.jsonl").read_text(encoding="utf-8").splitlines()
-    )
-}
+CASES = case_checks.CASES
 TOKENIZERS = ("all-MiniLM-L6-v2", "cl100k_base", "o200k_base")
 # Made once: a length of MiniLM's tokenizer works on a copy of it, which takes a moment.
 LENGTHS = {name: token_length(load_tokenizer(name)) for name in TOKENIZERS}
@@ -61,7 +57,7 @@ def test_every_case_has_a_test():
     for path in TESTS.glob("test_*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         names += [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
-    assert len(CASES) == 25
+    assert len(CASES) == 34
     assert [
         case for case in CASES if not any(f"{name}_".startswith(f"test_{case}_") for name in names)
     ] == []
@@ -784,7 +780,8 @@ def test_tok_start_index_minus_one_never(name, words, size, overlap):
 
 
 def corpus() -> list[Path]:
-    return sorted(CORPUS.iterdir())
+    """The documents that notebooks 1 and 2 split."""
+    return [CORPUS / name for name in EIGHT]
 
 
 @pytest.mark.parametrize("path", corpus(), ids=lambda path: path.stem)
@@ -822,7 +819,7 @@ from chunking_lib.recursive import split_hierarchy, split_recursive
 
 digest = hashlib.sha256(repr(WEIGHTS).encode())
 tokenizer = load_tokenizer()
-for path in sorted(pathlib.Path(sys.argv[1]).iterdir()):
+for path in sorted(p for p in pathlib.Path(sys.argv[1]).iterdir() if p.suffix != ".pdf"):
     document = Document(path.read_text(encoding="utf-8")[:6000], id=path.name)
     for found in (
         split_characters(document, size=300, overlap=30),

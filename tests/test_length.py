@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 from reference import clusters
 from strategies import odd_text, plain_text, texts
 from tokenizers import Tokenizer
+from toy_model import ToyModel
 
 from chunking_lib.boundaries import Boundaries
 from chunking_lib.character import split_on_separator, split_tokens
 from chunking_lib.chunk import check_chunks
+from chunking_lib.embedder import Embedder
 from chunking_lib.length import (
     CharacterRuler,
     TokenLength,
@@ -19,7 +21,7 @@ from chunking_lib.length import (
     token_length,
     words_are_additive,
 )
-from chunking_lib.models import Embedder, load_tokenizer
+from chunking_lib.models import load_tokenizer
 from chunking_lib.recursive import split_recursive
 
 MINILM = token_length(load_tokenizer())
@@ -116,7 +118,7 @@ def test_an_object_that_counts():
 
 
 def test_an_embedder_counts_with_its_own_tokenizer_and_refuses_what_it_cannot_read():
-    embedder = Embedder("toy", None, load_tokenizer(), max_tokens=5, dimensions=4)
+    embedder = Embedder("toy", ToyModel(5), fingerprint="toy", cache=False)
     length = token_length(embedder)
     text = "Donaudampfschifffahrt extraordinarily " * 3
     assert length(text) == MINILM(text)

@@ -157,3 +157,15 @@ def test_shadowing_finds_what_hides_a_module(tmp_path):
     (tmp_path / "json" / "__init__.py").touch()
     (tmp_path / "images").mkdir()
     assert [path.name for path in shadowing(tmp_path)] == ["chonkie.py", "json", "random.py"]
+
+
+@pytest.mark.parametrize("name", ["01_character", "02_recursive"])
+def test_what_is_said_of_the_scores_stands_in_their_table(name):
+    cells = {cell.id: cell for cell in load(NOTEBOOKS / f"{name}.ipynb").cells}
+    [output] = cells["score"].outputs
+    shown = output.data["text/plain"]
+    numbers = re.findall(r"[−-]?\d[\d,]*\.?\d*", cells["measured"].source)
+    assert len(numbers) > 8
+    for number in numbers:
+        plain = number.replace("−", "-").rstrip(".,")
+        assert re.search(rf"(?<![\d.,-]){re.escape(plain)}(?![\d])", shown), number

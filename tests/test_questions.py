@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+
 from chunking_lib.benchmark import load_benchmark
 
 DATA = Path(__file__).resolve().parent.parent / "data"

@@ -1,0 +1,75 @@
+"""The tables of an HTML page, written as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from chunking_lib.formats.html_blocks import Block, Piece, number_of, one_line, to_blocks
+from chunking_lib.formats.source import pipe_table
+
+__all__ = ["write_part", "write_table"]
+
+
+def write_part(tag: str, attributes: Mapping[str, str], pieces: list[Piece]) -> list[Block]:
+    """Hand a cell, a row or a caption to the table around it."""
+    kind = "td" if tag == "th" else tag
+    return [Block(kind, parts=to_blocks(pieces), attributes=attributes)]
+
+
+def write_table(_tag: str, attributes: Mapping[str, str], pieces: list[Piece]) -> list[Block]:
+    """Write a pipe table after its caption and after what stands in no cell.
+
+    A table that holds another, or says that it is one for looks only, is no table to a reader:
+    its cells are written one after the other.
+    """
+    before: list[Block] = []
+    rows: list[list[Block]] = [[]]  # the first one for cells that stand in no row
+    for block in to_blocks(pieces):
+        if block.kind == "tr":
+            rows.append([part for part in block.parts if part.kind == "td"])
+            before += [part for part in block.parts if part.kind != "td"]
+        elif block.kind == "td":
+            rows[0].append(block)
+        else:
+            before += block.parts if block.kind == "caption" else [block]
+    rows = [row for row in rows if row]
+    inside = [part for row in rows for cell in row for part in cell.parts]
+    if not inside:
+        return before
+    looks = attributes.get("role") in ("presentation", "none")
+    if looks or any(part.kind == "table" for part in inside):
+        return [*before, *inside]
+    return [*before, Block("table", pipe_table(_grid(rows)))]
+
+
+def _grid(rows: list[list[Block]]) -> list[list[str]]:
+    """Repeat each cell in the columns and rows that it spans."""
+    # A cell alone in its row may say that it spans 100 columns: no further than the others go.
+    widths = [sum(_span(cell, "colspan") for cell in row) for row in rows if len(row) > 1]
+    widest = max(widths, default=1)
+    grid: list[list[str]] = []
+    below: dict[int, tuple[int, str]] = {}  # by column: rows still to fill, and with what
+    for row in rows:
+        filled: dict[int, str] = {}
+        for column, (left, text) in list(below.items()):
+            filled[column] = text
+            below[column] = (left - 1, text)
+            if left == 1:
+                del below[column]
+        column = 0
+        for cell in row:
+            text = one_line(cell.parts)
+            width = min(_span(cell, "colspan"), widest if len(row) == 1 else 1000)
+            height = min(_span(cell, "rowspan"), len(rows))
+            while column in filled:
+                column += 1
+            for place in range(column, column + width):
+                filled.setdefault(place, text)
+                if height > 1:
+                    below[place] = (height - 1, text)
+        grid.append([filled.get(column, "") for column in range(max(filled, default=-1) + 1)])
+    return grid
+
+
+def _span(cell: Block, name: str) -> int:
+    return min(max(number_of(cell.attributes, name, 1), 1), 1000)

@@ -1,0 +1,122 @@
+"""What is printed on a page of a PDF: words, lines, tables and figures, by where they stand."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from chunking_lib.formats.html_blocks import clean
+from chunking_lib.formats.pdf_lines import Box, Line, Table, Word, merge_lines
+from chunking_lib.formats.pdf_tables import find_ruled, read_ruled
+
+__all__ = ["Page", "read_page"]
+
+_BOLD = re.compile("bold|black|heavy|demi", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class Page:
+    """A page: pieces of lines, ruled tables, and the boxes of what is drawn."""
+
+    number: int
+    height: float
+    pieces: list[Line]
+    tables: list[Table]
+    shapes: list[tuple[Box, bool]]  # and whether it is a curve
+    pictures: int
+
+
+def read_page(page: Any, number: int) -> Page:
+    """Read a page of pdfplumber.
+
+    A piece of a line ends where a gap is wider than between words: at the edge of a column or of a
+    table cell. Words inside ruled tables go into the table.
+    """
+    characters, turned = _upright(page.chars)
+    words = list(_words(page, characters))
+    tables, shapes = [], []
+    for found in find_ruled(page):
+        table = read_ruled(found, words, number)
+        if table is not None:
+            tables.append(table)
+            words = [word for word in words if not table.box.holds(word.box)]
+    for kind in (page.lines, page.rects, page.curves):
+        for shape in kind:
+            box = Box(shape["x0"], shape["top"], shape["x1"], shape["bottom"])
+            if not any(table.box.near(box, 1) for table in tables):
+                shapes.append((box, kind is page.curves))
+    pieces = [
+        Line(group, number)
+        for line in merge_lines([Line([word], number) for word in words])
+        for group in line.split(0.8)
+    ]
+    pieces += [Line([word], number, turned=True) for word in _turned(turned)]
+    return Page(number, page.height, pieces, tables, shapes, len(page.images))
+
+
+def _upright(characters: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], ...]:
+    """Drop what is printed twice to look bold, and set turned text apart."""
+    kept: list[dict[str, Any]] = []
+    turned: list[dict[str, Any]] = []
+    seen: set[tuple[str, int, int]] = set()
+    for character in characters:
+        if not character["upright"]:
+            turned.append(character)
+            continue
+        text, x, y = character["text"], round(character["x0"]), round(character["top"])
+        if kept and kept[-1]["text"] == " " and _covers(character, kept[-1]):
+            kept.pop()  # how some programs write a soft hyphen that is not used
+        if not text.isspace():
+            if any((text, x + i, y + j) in seen for i in (0, -1, 1) for j in (0, -1, 1)):
+                continue
+            seen.add((text, x, y))
+        kept.append(character)
+    return kept, turned
+
+
+def _covers(character: dict[str, Any], space: dict[str, Any]) -> bool:
+    apart: float = abs(character["x0"] - space["x0"])
+    level: float = abs(character["top"] - space["top"])
+    return level < 1 and apart < (space["x1"] - space["x0"]) / 2
+
+
+def _turned(characters: list[dict[str, Any]]) -> Iterator[Word]:
+    """Yield runs of turned text, in the order of the file, each as if it were one word."""
+    runs: list[tuple[str, Box, float]] = []
+    for character in characters:
+        box = Box(*(character[name] for name in ("x0", "top", "x1", "bottom")))
+        size = box.x1 - box.x0
+        if runs and box.near(runs[-1][1], size):
+            runs[-1] = runs[-1][0] + character["text"], runs[-1][1].around(box), size
+        else:
+            runs.append((character["text"], box, size))
+    for text, box, size in runs:
+        if text := " ".join(_tidy(text).split()):
+            yield Word(text, box, round(size * 2) / 2, False, size)
+
+
+def _words(page: Any, characters: list[dict[str, Any]]) -> Iterator[Word]:
+    from pdfplumber.utils.text import extract_words
+
+    # A space is about a quarter of the size; some files have gaps only and no spaces.
+    for word in extract_words(characters, x_tolerance_ratio=0.15, return_chars=True):
+        text = _tidy(word["text"])
+        if not text:
+            continue
+        parts = word["chars"]
+        size = Counter(round(part["size"] * 2) / 2 for part in parts).most_common(1)[0][0]
+        bold = sum(bool(_BOLD.search(part["fontname"])) for part in parts) * 2 > len(parts)
+        box = Box(word["x0"], word["top"], word["x1"], word["bottom"])
+        yield Word(text, box, size, bold, parts[0]["size"])
+
+
+def _tidy(text: str) -> str:
+    """Bring text into the form NFC; ligatures become letters. A soft hyphen at the end stays."""
+    for ligature in set(re.findall("[\ufb00-\ufb06]", text)):
+        text = text.replace(ligature, unicodedata.normalize("NFKC", ligature))
+    end = "\u00ad" if text.endswith("\u00ad") else ""
+    return unicodedata.normalize("NFC", clean(text).strip()) + end

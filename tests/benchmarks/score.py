@@ -1,0 +1,141 @@
+"""Score every strategy on the course's questions: `make score`, some minutes the first time.
+
+Writes scores.json, and from it the table in README.md. With --report, only the latter.
+"""
+
+import argparse
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from chunking_lib.benchmark import Benchmark, load_benchmark
+from chunking_lib.character import split_characters, split_tokens
+from chunking_lib.chunk import Chunk, Document
+from chunking_lib.evaluate import Arm
+from chunking_lib.length import token_length
+from chunking_lib.models import load_embedder, load_tokenizer
+from chunking_lib.recursive import split_recursive
+from chunking_lib.retrieve import (
+    Encoder,
+    Scores,
+    bm25_scores,
+    dense_scores,
+    fuse_scores,
+    smooth_neighbours,
+)
+from chunking_lib.scoreboard import Scoreboard, compare
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+RESULTS = HERE / "scores.json"
+BEGIN, END = "<!-- scores: begin -->", "<!-- scores: end -->"
+
+#: Named before anything was measured: what each step gives over the one before.
+PAIRS = [
+    ("characters, 1,000", "whole documents"),
+    ("recursive, 1,000 characters", "characters, 1,000"),
+    ("recursive, 200 tokens", "tokens, 200"),
+    ("recursive, 200 tokens, with neighbours", "recursive, 200 tokens"),
+    ("recursive, 200 tokens, with BM25", "recursive, 200 tokens"),
+    ("recursive, 200 tokens, with both", "recursive, 200 tokens, with BM25"),
+]
+
+
+def whole(document: Document) -> list[Chunk]:
+    return [Chunk(document.text, 0, len(document.text), document.id)]
+
+
+def chunkers() -> dict[str, Callable[[Document], list[Chunk]]]:
+    """The ways to cut, by name."""
+    length = token_length(load_tokenizer())
+    return {
+        "whole documents": whole,
+        "characters, 1,000": partial(split_characters, size=1000),
+        "tokens, 200": partial(split_tokens, tokenizer=length, size=200),
+        "recursive, 1,000 characters": partial(split_recursive, size=1000),
+        "recursive, 200 tokens": partial(split_recursive, size=200, length=length),
+    }
+
+
+def arms(embedder: Encoder) -> dict[str, Arm]:
+    """What is scored: each way to cut with dense retrieval, and one with more of it."""
+    ways = {name: Arm(chunker) for name, chunker in chunkers().items()}
+    base = ways["recursive, 200 tokens"].chunker
+
+    def dense(questions: Sequence[str], chunks: Sequence[Chunk]) -> Scores:
+        return dense_scores(questions, chunks, embedder)
+
+    def neighbours(questions: Sequence[str], chunks: Sequence[Chunk]) -> Scores:
+        return smooth_neighbours(dense(questions, chunks), chunks)
+
+    def fused(questions: Sequence[str], chunks: Sequence[Chunk]) -> Scores:
+        return fuse_scores(dense(questions, chunks), bm25_scores(questions, chunks))
+
+    def both(questions: Sequence[str], chunks: Sequence[Chunk]) -> Scores:
+        return smooth_neighbours(fused(questions, chunks), chunks)
+
+    for name, scorer in (("neighbours", neighbours), ("BM25", fused), ("both", both)):
+        ways[f"recursive, 200 tokens, with {name}"] = Arm(base, scorer)
+    return ways
+
+
+def fingerprint(benchmark: Benchmark, chunker: Callable[[Document], list[Chunk]]) -> str:
+    """Say in a few letters where a chunker cuts the corpus: scores are stale when that changes."""
+    digest = hashlib.sha256()
+    for document in benchmark.documents.values():
+        for chunk in chunker(document):
+            digest.update(f"{chunk.source} {chunk.start} {chunk.end} {chunk.context}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+def stamp(benchmark: Benchmark) -> dict[str, str]:
+    """What the scores rest on: the questions, the ruler, and where each chunker cuts."""
+    ruler = ("benchmark", "evaluate", "intervals", "metrics", "retrieve")
+    files = [ROOT / "data" / "questions.jsonl"]
+    files += [ROOT / "chunking_lib" / f"{name}.py" for name in ruler]
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in files} | {
+        name: fingerprint(benchmark, chunker) for name, chunker in chunkers().items()
+    }
+
+
+def table(board: Scoreboard) -> str:
+    """The scores as a Markdown table."""
+    rows = [row[:4] + row[4:6] + [row[6]] for row in board.rows()]
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    lines.insert(1, "| --- |" + " ---: |" * (len(rows[0]) - 1))
+    lines += ["", f"{board.note}; 95% intervals in brackets.", ""]
+    lines += [f"| {' | '.join(row)} |" for row in board.verdict_rows()]
+    lines.insert(-len(board.contrasts), "| --- | --- | ---: | ---: | --- |")
+    return "\n".join(lines)
+
+
+def report(board: Scoreboard, page: str) -> str:
+    """Return the page with the table anew between its marks."""
+    before, _, rest = page.partition(BEGIN)
+    _, mark, after = rest.partition(END)
+    if not mark:
+        raise ValueError(f"README.md needs the lines {BEGIN} and {END}")
+    return f"{before}{BEGIN}\n\n{table(board)}\n\n{END}{after}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--report", action="store_true")
+    if not parser.parse_args().report:
+        benchmark = load_benchmark(ROOT / "data", split="test")
+        embedder = load_embedder()
+        board = compare(arms(embedder), benchmark, embedder=embedder, pairs=PAIRS)
+        board.save(RESULTS)
+        data = json.loads(RESULTS.read_text(encoding="utf-8")) | {"stamp": stamp(benchmark)}
+        text = json.dumps(data, indent=1, ensure_ascii=False)
+        RESULTS.write_text(text + "\n", encoding="utf-8")
+        print(board)
+    readme = ROOT / "README.md"
+    page = report(Scoreboard.load(RESULTS), readme.read_text(encoding="utf-8"))
+    readme.write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

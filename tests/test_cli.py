@@ -1,0 +1,325 @@
+"""The command line: `chunk` and `compare` on files that are not the course's."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from toys import ToyEmbedder
+from typer.testing import CliRunner
+
+from chunking_lib import cli
+from chunking_lib.chunk import Chunk, Document, check_chunks
+from chunking_lib.formats.load import load_document
+from chunking_lib.length import token_length
+from chunking_lib.models import load_tokenizer
+from chunking_lib.scoreboard import Scoreboard
+
+FERRY = """# Ferry
+
+The last ferry to Holm sails at 23:40 on weekdays, e\u0301t\u00e9 comme hiver 🦥.
+
+## Fares
+
+A bicycle travels for 3 euros, a dog rides free.
+"""
+TRAM = "The tram stops at the quay.\r\n\r\nDrivers rest for thirty\nminutes after four hours.\n"
+PAGE = "<html><body><h1>Lost</h1><p>Umbrellas wait in the <b>office</b>.</p></body></html>"
+QUESTIONS = [
+    {
+        "question": "When does the last ferry sail?",
+        "excerpts": [{"document": "ferry.md", "quote": "sails at 23:40 on weekdays"}],
+    },
+    {
+        "question": "How long do drivers rest?",
+        "excerpts": [{"document": "notes/tram.txt", "quote": "rest for thirty minutes after"}],
+    },
+    {
+        "question": "Where do umbrellas wait?",
+        "excerpts": [{"document": "page.html", "quote": "Umbrellas wait in the office."}],
+    },
+    {"question": "Is there a moon?"},
+]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A stranger's folder, and we stand beside it."""
+    docs = tmp_path / "docs"
+    for name, text in {
+        "ferry.md": FERRY,
+        "notes/tram.txt": TRAM,
+        "page.html": PAGE,
+        "questions.jsonl": "\n".join(map(json.dumps, QUESTIONS)) + "\n\n",
+        ".git/config.txt": "hidden",
+    }.items():
+        (docs / name).parent.mkdir(parents=True, exist_ok=True)
+        (docs / name).write_bytes(text.encode())
+    (docs / "photo.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    monkeypatch.chdir(tmp_path)
+    return docs
+
+
+@pytest.fixture
+def run(monkeypatch):
+    """Run a command in this process, with a small embedder."""
+    monkeypatch.setattr(cli, "load_embedder", ToyEmbedder)
+
+    def invoke(*arguments: object):
+        return CliRunner().invoke(cli.app, list(map(str, arguments)))
+
+    return invoke
+
+
+def run_module(*arguments: object, **more) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", "-m", "chunking_lib", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", **more)
+
+
+def read_lines(text: str) -> dict[str, list[Chunk]]:
+    """The chunks of JSON lines, by document."""
+    found: dict[str, list[Chunk]] = {}
+    for line in text.splitlines():
+        chunk = Chunk(**json.loads(line))
+        found.setdefault(chunk.source, []).append(chunk)
+    return found
+
+
+def one_line(result, message: str) -> None:
+    """An error: exit code 1, nothing written, one line that says what is wrong."""
+    assert result.exit_code == 1, result.output
+    assert result.stdout == "" and message in result.stderr
+    assert result.stderr.count("\n") == 1 and "Traceback" not in result.stderr
+
+
+# --- chunk ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("strategy", ["recursive", "characters"])
+@pytest.mark.parametrize("unit", ["characters", "tokens"])
+def test_chunk_writes_lines_whose_offsets_point_into_the_document(run, folder, strategy, unit):
+    result = run(
+        "chunk", folder, "--strategy", strategy, "--size", 25, "--overlap", 5, "--unit", unit
+    )
+    assert result.exit_code == 0, result.output
+    found = read_lines(result.stdout)
+    assert found.keys() == {"ferry.md", "notes/tram.txt", "page.html", "questions.jsonl"}
+    length = len if unit == "characters" else token_length(load_tokenizer())
+    for name, chunks in found.items():
+        document = load_document(folder / name)
+        assert check_chunks(document, chunks, size=25, overlap=5, length=length) == []
+
+
+def test_ends_of_lines_are_kept(run, folder):
+    assert read_lines(run("chunk", folder).stdout)["notes/tram.txt"][0].text == TRAM.strip()
+
+
+def test_chunk_says_what_it_did_beside_what_it_wrote(run, folder):
+    result = run("chunk", folder / "ferry.md", "--size", 60)
+    assert "recursive, size 60 characters" in result.stderr
+    assert "ferry.md" in result.stderr and "5 chunks" in result.stderr
+    assert len(result.stdout.splitlines()) == 5 and result.stdout.isascii()
+
+
+def test_chunk_into_a_file(run, folder):
+    first = run("chunk", folder, "--size", 40)
+    out = folder / "chunks.jsonl"
+    for _ in range(2):  # the second time it is there, and not split itself
+        result = run("chunk", folder, "--size", 40, "--out", out)
+        assert result.exit_code == 0 and result.stdout == ""
+        assert out.read_text(encoding="utf-8") == first.stdout
+
+
+def test_what_cannot_be_read_in_a_folder_is_named_and_left_out(run, folder):
+    (folder / "latin.txt").write_bytes("caf\xe9".encode("latin-1"))
+    result = run("chunk", folder)
+    assert result.exit_code == 0
+    left_out = [line for line in result.stderr.splitlines() if line.startswith("left out: ")]
+    assert len(left_out) == 2
+    assert "latin.txt" in left_out[0] and "photo.png" in left_out[1]
+    assert "config.txt" not in result.output
+
+
+def test_files_of_the_same_name_stay_apart(run, folder):
+    (folder / "notes" / "ferry.md").write_text("Another ferry.")
+    (folder / "notes" / "blank.md").write_text(" \n")
+    paths = (folder / "ferry.md", Path("docs/notes/ferry.md"), folder / "notes")
+    result = run("chunk", *paths, folder / "ferry.md")
+    found = read_lines(result.stdout)
+    assert found.keys() == {"ferry.md", "docs/notes/ferry.md", "tram.txt"}
+    assert found["docs/notes/ferry.md"] == [Chunk("Another ferry.", 0, 14, "docs/notes/ferry.md")]
+    assert "blank.md" in result.stderr  # no chunks, and it says so
+
+
+def test_odd_texts_and_names_go_through(run, folder):
+    (folder / "ünïcode [bold]🦥.txt").write_text("a\x00b 猫\u2028🦥", encoding="utf-8")
+    found = read_lines(run("chunk", folder).stdout)
+    assert found["ünïcode [bold]🦥.txt"][0].text.startswith("a\x00b 猫")
+
+
+def test_chunk_errors_are_one_line(run, folder):
+    one_line(run("chunk", "nowhere.md"), "nowhere.md: no such file or folder")
+    one_line(run("chunk", folder / "photo.png"), "photo.png: no loader for '.png'")
+    one_line(run("chunk", folder, "--size", 0), "size=0 must be a whole number of 1 or more")
+    one_line(run("chunk", folder, "--size", 5, "--overlap", 5), "overlap=5 must be")
+    one_line(run("chunk", folder, "--out", "no/such/folder/x.jsonl"), "no folder no/such/folder")
+    one_line(run("chunk", folder / "ferry.md", "--out", folder), f"{folder}: ")
+    one_line(run("chunk", "long name " * 15), "long name : no such file or folder")
+    one_line(run("chunk", "long name " * 30), "long name ")  # longer than a name may be
+    (folder / "empty").mkdir()
+    one_line(run("chunk", folder / "empty"), "no file that can be read")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("chunk",),
+        ("chunk", "docs", "--size", "many"),
+        ("chunk", "docs", "--strategy", "magic"),
+        ("chunk", "docs", "--unit", "pages"),
+        ("chunk", "docs", "--no-such-option"),
+        ("compare", "docs"),
+        ("compare", "--questions", "docs/questions.jsonl"),
+        ("no-such-command",),
+    ],
+)
+def test_usage_errors(run, folder, arguments):
+    result = run(*arguments)
+    assert result.exit_code == 2 and result.stdout == "" and "Usage:" in result.stderr
+
+
+# --- compare ----------------------------------------------------------------------------
+
+
+def test_compare_on_a_strangers_folder(run, folder):
+    out = folder.parent / "scores.json"
+    asked = folder / "questions.jsonl"
+    options = ("--questions", asked, "--size", 10, "--size", 30, "--out", out)
+    result = run("compare", folder, *options)
+    assert result.exit_code == 0, result.output
+    names = ["characters 10", "characters 30", "recursive 10", "recursive 30"]
+    for name in names:
+        assert name in result.stdout
+    assert "3 questions" in result.stdout and "equivalent" in result.stdout
+    assert "…" not in result.stdout  # no cell is cut, though nobody's terminal is that wide
+    board = Scoreboard.load(out)
+    assert [one.name for one in board.results] == names
+    assert [(c.name, c.baseline) for c in board.contrasts] == [(n, names[0]) for n in names[1:]]
+    # The questions lie in the folder and are no document: they would answer themselves.
+    assert {*board.results[0].documents} == {"ferry.md", "notes/tram.txt", "page.html"}
+    again = run("compare", folder, *options)
+    assert again.stdout == result.stdout and Scoreboard.load(out) == board
+
+
+def test_compare_one_way_alone(run, folder):
+    asked = folder / "questions.jsonl"
+    result = run("compare", folder, "--questions", asked, "--strategy", "recursive", "--size", 20)
+    assert result.exit_code == 0
+    assert "recursive 20" in result.stdout and "verdict" not in result.stdout
+
+
+def test_compare_errors_are_one_line(run, folder):
+    asked = folder.parent / "asked.jsonl"
+
+    def compare(text: str):
+        asked.write_text(text)
+        return run("compare", folder / "ferry.md", "--questions", asked)
+
+    def quote(words: str, document: str = "ferry.md") -> str:
+        return json.dumps(
+            {"question": "When?", "excerpts": [{"document": document, "quote": words}]}
+        )
+
+    one_line(compare(quote("not there")), "asked.jsonl, line 1: not in ferry.md: 'not there'")
+    one_line(compare("\n" + quote("x", "other.md")), "line 2: no document 'other.md'")
+    one_line(compare("{"), "line 1: ")
+    one_line(compare('{"excerpts": []}'), "line 1: no 'question'")
+    one_line(run("compare", folder / "ferry.md", "--questions", "nowhere.jsonl"), "nowhere.jsonl")
+    asked.write_text(quote("Ferry"))
+    options = ("compare", folder / "ferry.md", "--questions", asked)
+    one_line(run(*options, "--size", 0), "size=0 must be")
+    one_line(run(*options, "--out", "no/such/scores.json"), "no folder no/such")
+
+
+def test_compare_without_an_embedder(run, folder, monkeypatch):
+    def fail():
+        raise RuntimeError("cannot get the files. Tried:\n  one\n  two")
+
+    monkeypatch.setattr(cli, "load_embedder", fail)
+    asked = folder.parent / "asked.jsonl"
+    asked.write_text(json.dumps(QUESTIONS[0]))
+    one_line(run("compare", folder / "ferry.md", "--questions", asked), "Tried: one two")
+
+
+def test_compare_of_questions_that_nothing_answers(run, folder):
+    asked = folder.parent / "asked.jsonl"
+    for text in ("", '{"question": "Is there a moon?"}\n'):
+        asked.write_text(text)
+        one_line(run("compare", folder / "ferry.md", "--questions", asked), "question")
+
+
+# --- the real thing ---------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_the_module_chunks_files(folder):
+    result = run_module("chunk", "docs/ferry.md", "--strategy", "recursive", "--size", 60)
+    assert result.returncode == 0, result.stderr
+    chunks = read_lines(result.stdout)["ferry.md"]
+    assert check_chunks(Document(FERRY), chunks, size=60) == []
+    wrong = run_module("chunk", "nowhere.md")
+    assert (wrong.returncode, wrong.stdout) == (1, "")
+    assert wrong.stderr == "nowhere.md: no such file or folder\n"
+    assert run_module("chunk", "docs/ferry.md", "--size", "x").returncode == 2
+    for command, option in (("chunk", "--overlap"), ("compare", "--questions")):
+        shown = run_module(command, "--help")
+        assert shown.returncode == 0 and option in shown.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_a_terminal_that_knows_few_characters(folder, encoding):
+    (folder / "猫.md").write_text("猫が船に乗る。", encoding="utf-8")
+    environment = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+    result = run_module("chunk", "docs", env=environment)
+    assert result.returncode == 0, result.stderr
+    assert "猫.md" in read_lines(result.stdout)
+
+
+@pytest.mark.slow
+def test_the_module_compares_with_the_real_model(folder):
+    result = run_module("compare", "docs", "--questions", "docs/questions.jsonl", "--size", 20)
+    assert result.returncode == 0, result.stderr
+    assert "characters 20" in result.stdout and "recursive 20" in result.stdout
+    assert "3 questions" in result.stdout
+
+
+def run_without(package: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    script = (
+        f"import sys; sys.modules[{package!r}] = None\n"
+        f"sys.argv[1:] = {list(arguments)!r}\n"
+        "from chunking_lib.__main__ import main; sys.exit(main())"
+    )
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("package", ["typer", "rich", "numpy"])
+def test_doctor_and_fetch_run_where_the_packages_of_the_rest_are_missing(package, folder):
+    fetched = run_without(package, "fetch", "--quiet")
+    assert fetched.returncode == 0 and "all-MiniLM-L6-v2: " in fetched.stdout
+    doctor = run_without(package, "doctor")
+    assert doctor.returncode in (0, 1) and doctor.stdout and "Traceback" not in doctor.stderr
+    chunked = run_without(package, "chunk", "docs/ferry.md")
+    assert (chunked.returncode, chunked.stdout) == (1, "")
+    assert chunked.stderr.startswith(f"{package}") and chunked.stderr.count("\n") == 1
+    assert "is not installed: run the doctor" in chunked.stderr
+
+
+@pytest.mark.slow
+def test_doctor_and_fetch_take_no_options_of_others():
+    result = run_module("fetch", "--size", "3")
+    assert result.returncode == 2 and "unrecognized arguments" in result.stderr
+    assert run_module().returncode == 2
