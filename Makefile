@@ -37,7 +37,7 @@ test: weights
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 2 --dist loadfile \
-		--nbval --nbval-current-env --nbval-cell-timeout 300 \
+		--nbval --nbval-current-env --nbval-cell-timeout 1200 \
 		--nbval-sanitize-with tests/nbval_sanitize.cfg \
 		chunking_lib tests $(NOTEBOOKS)
 

@@ -18,6 +18,7 @@ __all__ = ["Contrast", "Interval", "contrasts", "holm", "mean_interval", "sign_f
 
 Floats = NDArray[np.float64]
 _DRAWS = 10_000
+_FEW_DOCUMENTS, _FEW_QUESTIONS = 6, 20
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,9 @@ def contrasts(
     4. The verdict is "equivalent" if the interval lies within `worth` of 0, else "better" or
        "worse" if it does not hold 0 and `p` is below 0.05, else "undecided".
 
+    With fewer than six documents, questions are what is drawn and flipped: the result then holds
+    for these documents, not for others like them. Fewer than 20 questions decide nothing.
+
     Args:
         scores: for each chunker, a score for each question.
         pairs: (name, baseline), a handful.
@@ -97,8 +101,8 @@ def contrasts(
     Raises:
         ValueError: no pairs, a name without scores, or scores of unequal length.
 
-    >>> scores = {"a": [0.9] * 8, "b": [0.5] * 8}
-    >>> [result] = contrasts(scores, [("a", "b")], list("stuvwxyz"))
+    >>> scores = {"a": [0.9] * 24, "b": [0.5] * 24}
+    >>> [result] = contrasts(scores, [("a", "b")], list("stuvwxyz") * 3)
     >>> result.verdict, round(result.difference.low, 2)
     ('better', 0.4)
     """
@@ -111,6 +115,9 @@ def contrasts(
         _column(scores[name], groups) - _column(scores[baseline], groups)
         for name, baseline in pairs
     ]
+    few = len(groups) < _FEW_QUESTIONS
+    if len(set(groups)) < _FEW_DOCUMENTS:
+        groups = [str(number) for number in range(len(groups))]
     table = np.stack(columns, axis=1)
     means = table.mean(axis=0)
     draws = _bootstrap(table, groups, seed)
@@ -122,7 +129,8 @@ def contrasts(
     found = []
     for (name, baseline), mean, margin, p in zip(pairs, means, reach, adjusted, strict=True):
         interval = Interval(float(mean), float(mean - margin), float(mean + margin))
-        found.append(Contrast(name, baseline, interval, p, _verdict(interval, p, worth)))
+        verdict = "undecided" if few else _verdict(interval, p, worth)
+        found.append(Contrast(name, baseline, interval, p, verdict))
     return found
 
 

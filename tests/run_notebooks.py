@@ -24,7 +24,7 @@ def run(path: Path) -> bool:
     client = NotebookClient(
         notebook,
         kernel_name="python3",
-        timeout=600,
+        timeout=1200,
         record_timing=False,
         store_widget_state=False,
         coalesce_streams=True,

@@ -128,7 +128,9 @@ def test_windows_hold_all_tokens_and_each_can_be_read(reader, text, size):
 def test_texts_given_twice_are_embedded_once():
     embedder = toy()
     vectors = embedder.encode(["a", "b", "a"])
-    assert embedder.calls == 2 and embedder._model.read.count("a") == embedder._model.read.count("b")
+    assert embedder.calls == 2 and embedder._model.read.count("a") == embedder._model.read.count(
+        "b"
+    )
     assert (vectors[0] == vectors[2]).all() and (vectors[0] != vectors[1]).any()
 
 

@@ -301,3 +301,16 @@ def test_contrasts_want_pairs_of_known_names():
         contrasts(scores, [], ["d"])
     with pytest.raises(ValueError, match="pairs has 'x', and scores only a, b"):
         contrasts(scores, [("a", "x")], ["d"])
+
+
+def test_few_questions_decide_nothing():
+    for number, verdict in ((19, "undecided"), (20, "better")):
+        scores = {"a": [0.9] * number, "b": [0.5] * number}
+        groups = [str(i % 10) for i in range(number)]
+        assert contrasts(scores, [("a", "b")], groups)[0].verdict == verdict
+
+
+def test_with_few_documents_questions_are_the_units():
+    scores = {"a": [0.9] * 30, "b": [0.5] * 30}
+    [one] = contrasts(scores, [("a", "b")], ["only"] * 30)
+    assert one.verdict == "better" and one.p < 0.01
