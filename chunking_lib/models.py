@@ -321,10 +321,12 @@ def _download_wheel(name: str, wheel: Wheel, scratch: Path, *, quiet: bool) -> P
 
 
 def _bytes_under(folder: Path) -> int:
+    """Return the bytes of the files in a folder where pip is at work: any may vanish meanwhile."""
     total = 0
-    for path in folder.rglob("*"):
-        with contextlib.suppress(OSError):  # pip moved it meanwhile
-            total += path.stat().st_size if path.is_file() else 0
+    with contextlib.suppress(OSError):  # a folder that was just listed
+        for path in folder.rglob("*"):
+            with contextlib.suppress(OSError):
+                total += path.stat().st_size if path.is_file() else 0
     return total
 
 

@@ -374,3 +374,15 @@ def test_the_weights_on_this_computer_are_whole():
     assert verify(MINILM) == ""
     mark = json.loads((fetch(MINILM) / models.MARK).read_text(encoding="utf-8"))
     assert mark.keys() == models.WEIGHTS[MINILM].files.keys()
+
+
+def test_folders_that_vanish_while_their_bytes_are_counted(tmp_path, monkeypatch):
+    (tmp_path / "file").write_bytes(b"12345")
+
+    def vanishing(self, pattern):
+        yield self / "file"
+        yield self / "gone"
+        raise FileNotFoundError("pip has removed a folder")
+
+    monkeypatch.setattr(Path, "rglob", vanishing)
+    assert models._bytes_under(tmp_path) == 5
