@@ -31,12 +31,13 @@ lab: weights
 		--LabApp.default_url=/lab/tree/notebooks/01_character.ipynb
 
 # One pytest run, so that its last line counts everything. Each file, and so each notebook,
-# stays with one of the two workers and keeps its order.
+# stays with one of the two workers and keeps its order. A progress bar would be an output that
+# a notebook has on its first run only.
 test: weights
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2 --dist loadfile \
+	TQDM_DISABLE=1 $(BIN)/python -m pytest -n 2 --dist loadfile \
 		--nbval --nbval-current-env --nbval-cell-timeout 1200 \
 		--nbval-sanitize-with tests/nbval_sanitize.cfg \
 		chunking_lib tests $(NOTEBOOKS)

@@ -348,9 +348,12 @@ def _in_threads(
 
 
 def _progress(batches: list[Any], texts: int) -> Iterable[Any]:
+    """Show how far long work is, unless `TQDM_DISABLE` is set, as it is in tests."""
     from tqdm.auto import tqdm
 
-    bar: Iterable[Any] = tqdm(batches, "embedding", leave=False, disable=texts < _LONG_WORK)
+    if texts < _LONG_WORK:
+        return batches
+    bar: Iterable[Any] = tqdm(batches, "embedding", leave=False)
     return bar
 
 

@@ -14,7 +14,15 @@ from chunking_lib.chunk import Chunk, is_blank, make_chunk
 from chunking_lib.length import CharacterRuler, Length, NotAdditive, Ruler, make_ruler
 from chunking_lib.separators import AnyCuts
 
-__all__ = ["Builder", "check_keep", "check_size", "cut_hard", "merge_pieces", "run_builder"]
+__all__ = [
+    "Builder",
+    "check_keep",
+    "check_length",
+    "check_size",
+    "cut_hard",
+    "merge_pieces",
+    "run_builder",
+]
 
 _SPACE = re.compile(r"\s")
 # Two letters or digits of one word, in scripts that put blanks between words.
@@ -39,7 +47,7 @@ def check_size(size: int, overlap: int, length: Length = len) -> None:
         raise ValueError(f"size={size} must be {limit} or less: the model reads no more tokens")
 
 
-def _check_length(length: Length, sample: str) -> None:
+def check_length(length: Length, sample: str) -> None:
     """Raise a `ValueError` unless `length` measures `sample` with a number of 0 or more."""
     found = length(sample)
     if not isinstance(found, Real) or not isfinite(found) or found < 0:
@@ -235,7 +243,7 @@ def run_builder(
     boundaries = Boundaries(text)
     # No text is longer than `maxsize`, and no float could hold what is far beyond it.
     size, overlap = (min(operator.index(value), sys.maxsize) for value in (size, overlap))
-    _check_length(length, text[:20])
+    check_length(length, text[:20])
     for sure in (False, True):
         ruler = make_ruler(text, boundaries, size, length, sure=sure)
         builder = Builder(

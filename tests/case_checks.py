@@ -101,6 +101,17 @@ def whole(source, chunks, part):
     return "" if any(part in text for text in _texts(chunks)) else f"cut in two: {part!r}"
 
 
+def contains(source, chunks, part):
+    """`part` occurs in some chunk."""
+    return whole(source, chunks, part)
+
+
+def together(source, chunks, first, second):
+    """Some chunk holds both."""
+    held = any(first in text and second in text for text in _texts(chunks))
+    return "" if held else f"apart: {first!r} and {second!r}"
+
+
 def absent(source, chunks, part):
     """No chunk holds `part`."""
     return f"found {part!r}" if any(part in text for text in _texts(chunks)) else ""
@@ -133,6 +144,23 @@ def count_max(source, chunks, most):
     return f"{len(chunks)} chunks, over {most}" if len(chunks) > most else ""
 
 
+def count(source, chunks, number):
+    """Just as many chunks."""
+    return "" if len(chunks) == number else f"{len(chunks)} chunks, not {number}"
+
+
+def even_fences(source, chunks):
+    """No chunk opens a fence without closing it, or closes one that it did not open."""
+    odd = [text for text in _texts(chunks) if text.count("```") % 2]
+    return f"odd fences: {odd}" if odd else ""
+
+
+def path(source, chunks, part, expected):
+    """The chunk that holds `part` has this heading path."""
+    found = next((c.metadata.get("path") for c in chunks if part in c.text), None)
+    return "" if found == expected else f"{part!r} has the path {found}, not {expected}"
+
+
 CHECKS = {
     "slice": slice_,
     **{
@@ -154,6 +182,11 @@ CHECKS = {
             texts_any,
             texts_strip,
             count_max,
+            contains,
+            together,
+            count,
+            even_fences,
+            path,
         )
     },
 }

@@ -6,12 +6,15 @@ Everything that differs from run to run is left out (times, widget ids), so a se
 changes nothing. A notebook with an error is not written.
 """
 
+import os
 import sys
 from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
+
+os.environ["TQDM_DISABLE"] = "1"  # a bar would show on the first run only
 
 KEPT_METADATA = ("tags", "jupyter", "collapsed")  # of a cell; `jupyter` folds source or outputs
 WIDGET = "application/vnd.jupyter.widget-view+json"  # holds an id that is new on every run

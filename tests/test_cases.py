@@ -57,7 +57,7 @@ def test_every_case_has_a_test():
     for path in TESTS.glob("test_*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         names += [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
-    assert len(CASES) == 34
+    assert len(CASES) == 59
     assert [
         case for case in CASES if not any(f"{name}_".startswith(f"test_{case}_") for name in names)
     ] == []
@@ -70,7 +70,10 @@ def test_the_checks_accept_the_example_of_the_case(name):
     """Else a check that is read wrongly would accept or refuse anything."""
     case = CASES[name]
     if case["input_type"] == "text":
-        chunks = [Chunk(c["text"], c["start"], c["end"]) for c in case["right_value"]["example"]]
+        chunks = [
+            Chunk(c["text"], c["start"], c["end"], metadata={"path": c.get("path")})
+            for c in case["right_value"]["example"]
+        ]
         passes(name, case["input"], chunks)
 
 
@@ -98,6 +101,11 @@ GOOD = [Chunk("one ", 0, 4), Chunk("two ", 4, 8), Chunk(" 👩‍👧.", 8, 13)]
         (["apart", "one", "two"], [Chunk("one two", 0, 7)]),
         (["texts", ["one", "two"]], GOOD),
         (["texts_any", [["one"], ["two"]]], GOOD),
+        (["contains", "three"], GOOD),
+        (["together", "one ", "two "], GOOD),
+        (["count", 2], GOOD),
+        (["even_fences"], [Chunk("```", 0, 3)]),
+        (["path", "one", ["Heading"]], GOOD),
         (["texts_strip", ["one", "two"]], GOOD),
         (["count_max", 2], GOOD),
     ],

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -143,12 +144,22 @@ def test_neither_batch_nor_order_changes_a_bit(reader, texts, random):
         assert np.linalg.norm(row) == pytest.approx(1, abs=1e-5) or not row.any()
 
 
-def test_long_work_shows_a_bar_and_short_work_does_not(monkeypatch, capsys):
-    monkeypatch.setattr(embedder_module, "_LONG_WORK", 3)
-    toy().encode(["a", "b"])
-    assert capsys.readouterr().err == ""
-    toy().encode(["a", "b", "a b"])
-    assert "embedding" in capsys.readouterr().err
+def test_long_work_shows_a_bar_and_short_work_does_not():
+    """In a process of its own: tqdm looks at `TQDM_DISABLE` when it is imported."""
+    script = (
+        "from chunking_lib import embedder\n"
+        "embedder._LONG_WORK = 3\n"
+        "list(embedder._progress([1, 2, 3], int(__import__('sys').argv[1])))\n"
+    )
+    for texts, disabled, shown in (("2", "", False), ("3", "", True), ("3", "1", False)):
+        run = subprocess.run(
+            [sys.executable, "-c", script, texts],
+            env=os.environ | {"TQDM_DISABLE": disabled},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert ("embedding" in run.stderr) == shown, (texts, disabled)
 
 
 def test_an_error_of_the_model_is_passed_on_and_torch_is_as_before():

@@ -15,6 +15,7 @@ from chunking_lib.formats.pdf_tables import find_ruled, read_ruled
 
 __all__ = ["Page", "read_page"]
 
+_CONTROLS = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _BOLD = re.compile("bold|black|heavy|demi", re.IGNORECASE)
 
 
@@ -115,7 +116,11 @@ def _words(page: Any, characters: list[dict[str, Any]]) -> Iterator[Word]:
 
 
 def _tidy(text: str) -> str:
-    """Bring text into the form NFC; ligatures become letters. A soft hyphen at the end stays."""
+    """Bring text into the form NFC; ligatures become letters. A soft hyphen at the end stays.
+
+    Control characters are debris of the text layer: a database refuses the whole batch for a NUL.
+    """
+    text = _CONTROLS.sub("", text)
     for ligature in set(re.findall("[\ufb00-\ufb06]", text)):
         text = text.replace(ligature, unicodedata.normalize("NFKC", ligature))
     end = "\u00ad" if text.endswith("\u00ad") else ""
