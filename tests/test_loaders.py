@@ -211,7 +211,7 @@ def test_five_megabytes_of_html_take_seconds() -> None:
     part += "<p>A longer paragraph, as most are, with a <a href=x>link</a> in it.</p>"
     started = time.process_time()
     load_html(part * (5_000_000 // len(part)))
-    assert time.process_time() - started < 10
+    assert time.process_time() - started < 60
 
 
 # Pages whose words are numbered, so that each can be looked for.

