@@ -14,7 +14,7 @@ from chunking_lib.chunk import Chunk, Document
 from chunking_lib.evaluate import BUDGETS, Arm, Result, Tokens, evaluate
 from chunking_lib.intervals import Contrast, Interval, contrasts, mean_interval
 from chunking_lib.retrieve import Encoder
-from chunking_lib.show import View
+from chunking_lib.show import View, html_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -203,14 +203,9 @@ def _view(rows: list[list[str]], note: str) -> View:
         ).rstrip()
         for row in rows
     ]
-    head, *body = [
-        "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row)
-        for tag, row in zip(["th"] + ["td"] * len(rows), rows, strict=False)
-    ]
+    table = html_table([[escape(cell) for cell in row] for row in rows])
     return View(
-        f"<table><thead><tr>{head}</tr></thead>"
-        f"<tbody>{''.join(f'<tr>{cells}</tr>' for cells in body)}</tbody></table>"
-        f"<small>{escape(note)}</small>",
+        f"{table}<small>{escape(note)}</small>",
         "\n".join(filter(None, [*lines, note])),
     )
 

@@ -17,7 +17,7 @@ from chunking_lib.length import Length, TokenLength
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["View", "chunk_table", "plot_sizes", "show_chunks"]
+__all__ = ["View", "chunk_table", "html_table", "plot_sizes", "show_chunks"]
 
 # Okabe and Ito's colours, told apart by colour-blind readers. Laid thinly over whatever background
 # the theme has, under the theme's own text colour: at least 9:1 in contrast, in light and in dark.
@@ -293,16 +293,25 @@ def chunk_table(chunks: Iterable[Chunk], *, title: str = "", limit: int = 20) ->
     left_out = f"… {len(chunks) - limit:,} more chunks" if len(chunks) > limit else ""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-    head, *body = [
-        "".join(f"<{tag}><bdi>{escape(cell)}</bdi></{tag}>" for cell in row)
-        for tag, row in zip(["th"] + ["td"] * len(rows), rows, strict=False)
-    ]
+    table = html_table([[f"<bdi>{escape(cell)}</bdi>" for cell in row] for row in rows])
     return View(
-        f'{_STYLE}<div class="chunks">{_heading(title)}<table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{''.join(f'<tr>{cells}</tr>' for cells in body)}</tbody></table>"
-        f"<small>{left_out}</small></div>",
+        f'{_STYLE}<div class="chunks">{_heading(title)}{table}<small>{left_out}</small></div>',
         "\n".join(filter(None, [_safe(title), *lines, left_out])),
     )
+
+
+def html_table(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows of cells as a table, the first of them its head; the cells are HTML already.
+
+    >>> html_table([["a"], ["1"]])
+    '<table><thead><tr><th>a</th></tr></thead><tbody><tr><td>1</td></tr></tbody></table>'
+    """
+    head, *body = [
+        "".join(f"<{tag}>{cell}</{tag}>" for cell in row)
+        for tag, row in zip(["th"] + ["td"] * len(rows), rows, strict=False)
+    ]
+    lines = "".join(f"<tr>{cells}</tr>" for cells in body)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
 
 
 def plot_sizes(

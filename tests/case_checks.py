@@ -196,3 +196,8 @@ def faults(checks: Sequence[Sequence[object]], source: str, chunks: Sequence[Chu
     """Return what `chunks` of `source` do wrong, by the checks of a case."""
     found = [(name, CHECKS[name](source, chunks, *values)) for name, *values in checks]
     return [f"{name}: {fault}" for name, fault in found if fault]
+
+
+def passes(name: str, source: str, chunks: Sequence[Chunk]) -> None:
+    """Assert that the case's own checks find nothing."""
+    assert faults(CASES[name]["right_value"]["checks"], source, chunks) == []

@@ -18,6 +18,7 @@ from pathlib import Path
 import case_checks
 import numpy as np
 import pytest
+from case_checks import passes
 from corpus import EIGHT
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -36,12 +37,6 @@ CASES = case_checks.CASES
 TOKENIZERS = ("all-MiniLM-L6-v2", "cl100k_base", "o200k_base")
 # Made once: a length of MiniLM's tokenizer works on a copy of it, which takes a moment.
 LENGTHS = {name: token_length(load_tokenizer(name)) for name in TOKENIZERS}
-
-
-def passes(name: str, source: str, chunks: list[Chunk]) -> None:
-    """Assert that the case's own checks find nothing."""
-    checks = CASES[name]["right_value"]["checks"]
-    assert case_checks.faults(checks, source, chunks) == []
 
 
 def spans(chunks: list[Chunk]) -> list[tuple[int, int]]:

@@ -5,18 +5,16 @@ import time
 from itertools import pairwise
 
 import pytest
-from case_checks import CASES
+from case_checks import CASES, passes
 from corpus import FOLDER
-from format_checks import passes
 from hypothesis import given
 from hypothesis import strategies as st
+from lengths import LENGTHS
 from strategies import odd_text, texts
 
 from chunking_lib.chunk import Chunk, Document, check_chunks
 from chunking_lib.formats.html import load_html
 from chunking_lib.formats.html_split import split_html
-from chunking_lib.length import token_length
-from chunking_lib.models import load_tokenizer
 
 PAGES = sorted(FOLDER.glob("*.html"))
 WORDS = st.sampled_from(
@@ -124,15 +122,6 @@ def test_pages_of_every_kind(page, size):
     assert [(c.text, c.context) for c in split_html(page, size=size)] == [
         (c.text, c.context) for c in chunks
     ]
-
-
-LENGTHS = {
-    "bytes": lambda text: len(text.encode("utf-8", "surrogatepass")),
-    "quarters": lambda text: len(text) // 4,
-    "words": lambda text: len(text.split()),
-    "tokens": token_length(load_tokenizer()),
-    "not monotone": lambda text: len(text) // 3 + len(text) % 7,
-}
 
 
 @pytest.mark.parametrize("name", LENGTHS)

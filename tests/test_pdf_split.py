@@ -9,19 +9,17 @@ from pathlib import Path
 import case_checks
 import pytest
 import test_loaders
-from case_checks import CASES
+from case_checks import CASES, passes
 from corpus import FOLDER
-from format_checks import passes
 from hypothesis import given
 from hypothesis import strategies as st
+from lengths import LENGTHS
 from strategies import texts
 from test_loaders import lines, pdf
 
 from chunking_lib.chunk import Chunk, Document, check_chunks
 from chunking_lib.formats.pdf import load_pdf
 from chunking_lib.formats.pdf_split import split_pdf
-from chunking_lib.length import token_length
-from chunking_lib.models import load_tokenizer
 
 REPORTS = ["annual_report_2023.pdf", "annual_report_2024.pdf"]
 PAGES = st.lists(
@@ -82,14 +80,6 @@ def test_documents_of_every_kind(pages, size):
     chunks = split_pdf(document, size=size)
     assert_promises(document, chunks, size)
     assert split_pdf(document, size=size) == chunks
-
-
-LENGTHS = {
-    "quarters": lambda text: len(text) // 4,
-    "words": lambda text: len(text.split()),
-    "tokens": token_length(load_tokenizer()),
-    "not monotone": lambda text: len(text) // 3 + len(text) % 7,
-}
 
 
 @pytest.mark.parametrize("name", LENGTHS)
