@@ -10,7 +10,16 @@ from typing import NamedTuple
 
 from tree_sitter import Language, Parser, Tree
 
-__all__ = ["BINDERS", "CLAUSES", "KINDS", "LANGUAGES", "LISTS", "find_language", "parse"]
+__all__ = [
+    "BINDERS",
+    "CLAUSES",
+    "KINDS",
+    "LANGUAGES",
+    "LISTS",
+    "SUFFIXES",
+    "find_language",
+    "parse",
+]
 
 
 class _Grammar(NamedTuple):
@@ -30,9 +39,9 @@ _GRAMMARS = {
     "tsx": _Grammar((".tsx",), _TS, "language_tsx"),
     "typescript": _Grammar((".ts", ".mts", ".cts"), _TS, "language_typescript"),
 }
-#: The languages by name.
+#: The languages by name, and the name for each ending of a file.
 LANGUAGES = tuple(_GRAMMARS)
-_BY_SUFFIX = {suffix: name for name, one in _GRAMMARS.items() for suffix in one.suffixes}
+SUFFIXES = {suffix: name for name, one in _GRAMMARS.items() for suffix in one.suffixes}
 
 # fmt: off
 #: Nodes that hold statements, members or elements; a text is cut between those.
@@ -102,10 +111,10 @@ def find_language(language: str | None, id: str | None) -> str:
         if language not in _GRAMMARS:
             raise ValueError(f"language={language!r} must be one of {known}")
         return language
-    found = _BY_SUFFIX.get(PurePath(id or "").suffix.lower())
+    found = SUFFIXES.get(PurePath(id or "").suffix.lower())
     if found is None:
         raise ValueError(
-            f"id={id!r} must end like a file of a known language ({', '.join(_BY_SUFFIX)}), "
+            f"id={id!r} must end like a file of a known language ({', '.join(SUFFIXES)}), "
             f"or language must be one of {known}"
         )
     return found
