@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
-import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from chunking_lib.chunk import Document
+from chunking_lib.files import find_files
+from chunking_lib.formats.source import decode, read_file
 from chunking_lib.metrics import Span
 
 __all__ = ["Benchmark", "Question", "load_benchmark", "locate", "read_questions"]
@@ -88,8 +90,9 @@ def load_benchmark(path: str | Path, *, split: str | None = None) -> Benchmark:
     """Read a benchmark from a folder, in one of two layouts.
 
     1. The course's: `questions.jsonl`, which `read_questions` explains, and the documents in
-       `corpus/`. `load_document` reads them, but for those whose text stands in `canonical/`
-       (`page.html.txt` for `page.html`).
+       `corpus/`, and in the folders in it. `load_document` reads them, but for those whose text
+       stands in `canonical/` (`page.html.txt` for `page.html`). A document's id is its path in
+       `corpus/`.
     2. The public one of Chroma's evaluation: `questions_df.csv` with the columns `question`,
        `references` (a JSON list of `{content, start_index, end_index}`) and `corpus_id`, and the
        documents in `corpora/*.md`.
@@ -117,7 +120,7 @@ def load_benchmark(path: str | Path, *, split: str | None = None) -> Benchmark:
     elif (path / "questions_df.csv").is_file():
         documents = {
             # Every line end is read as one character, as the public code does: its offsets are so.
-            file.stem: Document(file.read_text(encoding="utf-8"), id=file.stem)
+            file.stem: Document(_unix(decode(read_file(file), str(file))), id=file.stem)
             for file in sorted((path / "corpora").glob("*.md"))
         }
         questions = list(_read_public(path / "questions_df.csv", documents))
@@ -130,20 +133,30 @@ def load_benchmark(path: str | Path, *, split: str | None = None) -> Benchmark:
 def _read_corpus(path: Path) -> Iterator[tuple[str, Document]]:
     from chunking_lib.formats.load import load_document  # it needs packages that scoring does not
 
-    for file in sorted((path / "corpus").iterdir()):
-        if file.is_file() and not file.name.startswith("."):
-            canonical = path / "canonical" / f"{file.name}.txt"
-            document = load_document(canonical if canonical.is_file() else file)
-            yield file.name, Document(document.text, file.name, document.metadata)
+    for file in find_files(path / "corpus", failed=_refuse):
+        name = file.relative_to(path / "corpus").as_posix()
+        canonical = path / "canonical" / f"{name}.txt"
+        document = load_document(canonical if canonical.is_file() else file)
+        yield name, Document(document.text, name, document.metadata)
+
+
+def _refuse(error: OSError) -> NoReturn:
+    raise ValueError(f"{error.filename}: {error.strerror}") from error
+
+
+def _unix(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def read_questions(path: str | Path, documents: Mapping[str, Document]) -> list[Question]:
     """Read questions, a JSON object a line, on documents by id.
 
     Each has a `question` and `excerpts`, a list of objects with `document` and either `start` and
-    `end`, or a `quote`, which is searched for, or all three, which must agree. Without excerpts, it
-    is a question that no document answers. Optional are `id`, `type`, `split`, and `also`: other
-    places, given in the same way, that answer as well as the excerpt, if there is one only.
+    `end`, or a `quote`, which is searched for, or all three, which must agree. A question that no
+    document answers has `[]` there. Optional are `id`, `type`, `split`, and `also`: other places,
+    given in the same way, that answer as well as the excerpt. If there are several excerpts, these
+    places are checked but not used: nobody said which of the excerpts they stand for. Other keys
+    are notes of your own.
 
     ```json
     {"question": "What is the fee?", "excerpts": [{"document": "faq.md", "quote": "The fee is"}]}
@@ -153,59 +166,99 @@ def read_questions(path: str | Path, documents: Mapping[str, Document]) -> list[
         path: the file.
         documents: the documents by id.
     Raises:
-        ValueError: a line that is not such an object, or a quote that is not in its document.
+        ValueError: a file that cannot be read, a line that is not such an object, or a quote that
+            is not in its document; the message names file and line.
     """
     questions = []
     # Not splitlines(): JSON may hold U+2028 and the like, which that takes for the end of a line.
-    lines = Path(path).read_text(encoding="utf-8-sig").split("\n")
+    lines = decode(read_file(path), str(path)).split("\n")
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
-                questions.append(_question(json.loads(line), str(number), documents))
-            except (KeyError, TypeError, AttributeError, ValueError) as error:
-                reason = f"no {error}" if isinstance(error, KeyError) else str(error)
-                raise ValueError(f"{path}, line {number}: {reason}") from error
+                row = json.loads(line, object_pairs_hook=_object)
+                questions.append(_question(row, str(number), documents))
+            except (ValueError, RecursionError) as error:
+                raise ValueError(f"{path}, line {number}: {_reason(error)}") from error
     return questions
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg} at character {error.pos + 1}; a line must be one JSON object"
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    return f"no {error}" if isinstance(error, KeyError) else str(error)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of JSON; the standard library would keep the last of two values of a key."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"{key!r} stands twice in an object")
+        found[key] = value
+    return found
+
+
+def _field(row: dict[str, Any], key: str, kind: type, default: Any = None) -> Any:
+    """Return what an object has under a key: of the right type, and not blank."""
+    if key not in row and default is None:
+        raise ValueError(f"no {key!r}")
+    value = row.get(key, default)
+    # type(): true and false are integers to isinstance.
+    blank = isinstance(value, str) and not value.strip()
+    if type(value) is not kind or (blank and key in row):
+        names = {str: "a text", int: "a whole number", list: "a list"}
+        raise ValueError(f"{key!r} is {json.dumps(value, ensure_ascii=False)}, not {names[kind]}")
+    return value
 
 
 def _question(row: Any, name: str, documents: Mapping[str, Document]) -> Question:
     if not isinstance(row, dict):
         raise ValueError(f"{row!r} must be an object")
-    excerpts, others = (
-        [_place(one, documents) for one in row.get(key) or []] for key in ("excerpts", "also")
-    )
+    if "excerpts" not in row:
+        raise ValueError("no 'excerpts'; a question that no document answers has [] there")
+    excerpts = [_place(one, documents) for one in _field(row, "excerpts", list)]
+    others = [_place(one, documents) for one in _field(row, "also", list, [])]
+    if others and not excerpts:
+        raise ValueError("'also' has other places, and 'excerpts' none")
     return Question(
-        str(row.get("id", name)),
-        str(row["question"]),
+        _field(row, "id", str, name),
+        _field(row, "question", str),
         _with_copies(excerpts, others, documents),
-        row.get("type", ""),
-        row.get("split", ""),
+        _field(row, "type", str, ""),
+        _field(row, "split", str, ""),
     )
 
 
 def _place(excerpt: Any, documents: Mapping[str, Document]) -> Span:
     if not isinstance(excerpt, dict):
         raise ValueError(f"excerpt {excerpt!r} must be an object")
-    document = excerpt["document"]
+    document = _field(excerpt, "document", str)
     if document not in documents:
         raise ValueError(f"no document {document!r}")
     text = documents[document].text
-    if "start" in excerpt:
-        place = Span(document, int(excerpt["start"]), int(excerpt["end"]))
+    quote = _field(excerpt, "quote", str) if "quote" in excerpt else None
+    if "start" in excerpt or "end" in excerpt:
+        place = Span(document, _field(excerpt, "start", int), _field(excerpt, "end", int))
         words = text[max(0, place.start) : max(0, place.end)]
-        if excerpt.get("quote", words) != words:
+        if quote is not None and quote != words:
             raise ValueError(
-                f"{place.start} to {place.end} of {document} is {words!r}, not {excerpt['quote']!r}"
+                f"{place.start} to {place.end} of {document} is {words!r}, not {quote!r}"
             )
         return place
-    found = locate(excerpt["quote"], text)
+    if quote is None:
+        raise ValueError("an excerpt must have a 'quote', or 'start' and 'end'")
+    found = locate(quote, text)
     if found is None:
-        raise ValueError(f"not in {document}: {excerpt['quote']!r}")
+        raise ValueError(f"not in {document}: {quote!r}")
     return Span(document, *found)
 
 
 def locate(quote: str, text: str) -> tuple[int, int] | None:
     r"""Return where a quote stands in a text: word for word, else whatever the white space.
+
+    It may begin or end inside a word: "fee" stands in "coffee".
 
     Args:
         quote: the words to look for.
@@ -221,9 +274,15 @@ def locate(quote: str, text: str) -> tuple[int, int] | None:
     start = text.find(quote)
     if start >= 0:
         return start, start + len(quote)
-    pattern = r"\s+".join(map(re.escape, quote.split()))
-    match = re.search(pattern, text)
-    return match.span() if match else None
+    # With all white space the same, count characters that are none: there and here they agree.
+    wanted, flat = " ".join(quote.split()), " ".join(text.split())
+    start = flat.find(wanted)
+    if start < 0:
+        return None
+    solid = [place for place, character in enumerate(text) if not character.isspace()]
+    first = start - flat.count(" ", 0, start)
+    last = first + len(wanted) - wanted.count(" ") - 1
+    return solid[first], solid[last] + 1
 
 
 def _with_copies(
@@ -238,27 +297,27 @@ def _with_copies(
 
 
 def _copies(place: Span, documents: Mapping[str, Document]) -> Iterator[Span]:
+    """Return where the words of a place stand in its document, without overlap."""
     text = documents[place.document].text
     words = text[place.start : place.end]
     at = text.find(words) if words else -1
     while at >= 0:
         yield Span(place.document, at, at + len(words))
-        at = text.find(words, at + 1)
+        at = text.find(words, at + len(words))
 
 
 def _read_public(path: Path, documents: Mapping[str, Document]) -> Iterable[Question]:
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        for number, row in enumerate(csv.DictReader(file)):
-            try:
-                corpus, text = row["corpus_id"], row["question"]
-                if corpus not in documents:
-                    raise ValueError(f"no document {corpus!r} in corpora/")
-                places = [
-                    Span(corpus, int(one["start_index"]), int(one["end_index"]))
-                    for one in json.loads(row["references"])
-                ]
-            except (KeyError, TypeError, ValueError) as error:
-                reason = f"no {error}" if isinstance(error, KeyError) else str(error)
-                raise ValueError(f"{path}, question {number}: {reason}") from error
-            yield Question(str(number), text, _with_copies(places, [], documents), type=corpus)
+    table = io.StringIO(decode(read_file(path), str(path)), newline="")
+    for number, row in enumerate(csv.DictReader(table)):
+        try:
+            corpus, text = row["corpus_id"], row["question"]
+            if corpus not in documents:
+                raise ValueError(f"no document {corpus!r} in corpora/")
+            places = [
+                Span(corpus, int(one["start_index"]), int(one["end_index"]))
+                for one in json.loads(row["references"])
+            ]
+        except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
+            raise ValueError(f"{path}, question {number}: {_reason(error)}") from error
+        yield Question(str(number), text, _with_copies(places, [], documents), type=corpus)

@@ -143,6 +143,11 @@ def test_a_question_of_offsets_and_one_of_a_quote(tmp_path):
 def test_a_copy_in_the_same_document_is_a_place_too(tmp_path):
     [found] = read(tmp_path, question({"document": "faq.md", "start": 39, "end": 54}))
     assert found.excerpts == ((Span("faq.md", 39, 54), Span("faq.md", 0, 15)),)
+    aaa = {"a": Document("a" * 7, "a")}
+    path = tmp_path / "questions.jsonl"
+    path.write_text(json.dumps(question({"document": "a", "start": 1, "end": 4})))
+    [found] = read_questions(path, aaa)  # copies do not overlap each other
+    assert found.excerpts == ((Span("a", 1, 4), Span("a", 0, 3), Span("a", 3, 6)),)
     [found] = read(tmp_path, question(quote("free.")))
     assert found.excerpts == ((Span("faq.md", 10, 15), Span("faq.md", 49, 54)),)
 
@@ -157,15 +162,15 @@ def test_other_places_stand_for_a_single_excerpt(tmp_path):
     assert found.excerpts == ((Span("faq.md", 16, 38),), (Span("faq.md", 32, 37),))
 
 
-@pytest.mark.parametrize("row", [{}, {"excerpts": []}, {"excerpts": None, "also": None}])
-def test_without_excerpts_nothing_answers(tmp_path, row):
-    [found] = read(tmp_path, {"question": "Why?", **row})
+@pytest.mark.parametrize("more", [{}, {"also": []}, {"answer": None, "near": ["faq.md"]}])
+def test_without_excerpts_nothing_answers(tmp_path, more):
+    [found] = read(tmp_path, question(question="Why?", **more))
     assert found == Question("1", "Why?")
 
 
 def test_blank_lines_windows_lines_and_a_byte_order_mark_are_no_questions(tmp_path):
     path = tmp_path / "questions.jsonl"
-    row = json.dumps({"question": "Why?"})
+    row = json.dumps(question())
     path.write_bytes(f"\ufeff{row}\r\n\r\n{row}\r\n\n".encode())
     assert [found.id for found in read_questions(path, DOCUMENTS)] == ["1", "3"]
 
@@ -173,25 +178,27 @@ def test_blank_lines_windows_lines_and_a_byte_order_mark_are_no_questions(tmp_pa
 @pytest.mark.parametrize("odd", ["\u2028", "\u2029", "\x85"])
 def test_a_line_ends_where_json_says(tmp_path, odd):
     """`splitlines` cuts at these, and JSON may hold them as they are."""
-    [found] = read(tmp_path, {"question": f"Who{odd}rides?"})
+    [found] = read(tmp_path, question(question=f"Who{odd}rides?"))
     assert found.text == f"Who{odd}rides?"
 
 
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("{", "line 2: Expecting property name"),
+        ("{", "line 2: Expecting property name.* at character 2; a line must be one JSON object"),
+        ("[" * 100_000, "line 2: nested too deeply"),
+        ('{"question": "?", "excerpts": [], "question": "!"}', "line 2: 'question' stands twice"),
         ("[1]", r"line 2: \[1\] must be an object"),
         ({"excerpts": []}, "line 2: no 'question'"),
+        # A slip in a key must not make a question without an answer of one that has some.
+        ({"question": "?", "excerpt": [quote("Dogs")]}, "line 2: no 'excerpts'; a question that"),
         (question("Dogs"), "line 2: excerpt 'Dogs' must be an object"),
         (question({"quote": "Dogs"}), "line 2: no 'document'"),
-        (question({"document": "faq.md"}), "line 2: no 'quote'"),
+        (question({"document": "faq.md"}), "line 2: an excerpt must have a 'quote', or 'start'"),
+        (question({"document": "faq.md", "end": 3, "quote": "Dog"}), "line 2: no 'start'"),
         (question({"document": "faq.md", "start": 3}), "line 2: no 'end'"),
-        (question({"document": "faq.md", "start": "x", "end": 3}), "line 2: invalid literal"),
         (question(quote("Dogs", "x.md")), "line 2: no document 'x.md'"),
         (question(quote("dogs ride")), "line 2: not in faq.md: 'dogs ride'"),
-        (question(quote("  ")), "line 2: not in faq.md: '  '"),
-        (question(quote(3)), "line 2: 'int' object"),
         (
             question({"document": "faq.md", "start": 0, "end": 4, "quote": "Cats"}),
             "line 2: 0 to 4 of faq.md is 'Dogs', not 'Cats'",
@@ -200,11 +207,58 @@ def test_a_line_ends_where_json_says(tmp_path, odd):
             question(quote("Dogs ride free."), also=[quote("Cats", "log.txt")]),
             "line 2: not in log.txt: 'Cats'",
         ),
+        (question(also=[quote("Dogs")]), "line 2: 'also' has other places, and 'excerpts' none"),
     ],
 )
 def test_a_question_that_is_wrong_is_named(tmp_path, row, message):
     with pytest.raises(ValueError, match=rf"questions\.jsonl, {message}"):
-        read(tmp_path, {"question": "Why?"}, row)
+        read(tmp_path, question(), row)
+
+
+@pytest.mark.parametrize(
+    ("key", "values", "kind"),
+    [
+        ("question", [None, "", " ", 3, ["Why?"]], "a text"),
+        ("id", [None, "", 7, True], "a text"),
+        ("type", [None, 1, []], "a text"),
+        ("split", [None, 1, " "], "a text"),
+        ("excerpts", [None, 0, {}, "", {"document": "faq.md"}], "a list"),
+        ("also", [None, 0, {}, ""], "a list"),
+    ],
+)
+def test_a_field_is_of_its_type_and_not_blank(tmp_path, key, values, kind):
+    for value in values:
+        with pytest.raises(ValueError, match=f"line 1: {key!r} is .*, not {kind}"):
+            read(tmp_path, question() | {key: value})
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "kind"),
+    [
+        ("document", ["faq.md"], "a text"),
+        ("quote", 3, "a text"),
+        ("quote", "  ", "a text"),
+        ("start", 0.9, "a whole number"),
+        ("start", "0", "a whole number"),
+        ("start", False, "a whole number"),
+        ("start", None, "a whole number"),
+        ("end", float("inf"), "a whole number"),
+    ],
+)
+def test_so_is_a_field_of_an_excerpt(tmp_path, key, value, kind):
+    place = {"document": "faq.md", "start": 0, "end": 4} | {key: value}
+    for row in (question(place), question(quote("Dogs"), also=[place])):
+        with pytest.raises(ValueError, match=f"line 1: {key!r} is .*, not {kind}"):
+            read(tmp_path, row)
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path):
+    with pytest.raises(ValueError, match=r"nowhere\.jsonl: No such file"):
+        read_questions(tmp_path / "nowhere.jsonl", DOCUMENTS)
+    path = tmp_path / "latin.jsonl"
+    path.write_bytes('{"question": "Un caf\xe9 ?"}'.encode("latin-1"))
+    with pytest.raises(ValueError, match=r"latin\.jsonl: byte 0xe9 at 20 is not utf-8"):
+        read_questions(path, DOCUMENTS)
 
 
 # --- load_benchmark, the course's layout ------------------------------------------------
@@ -218,14 +272,13 @@ def course(tmp_path):
     (tmp_path / "corpus" / "page.html").write_bytes(b"<p>Ferries sail.</p>")
     (tmp_path / "corpus" / "scan.pdf").write_bytes(b"%PDF \xff\xfe")
     (tmp_path / "corpus" / ".hidden").write_bytes(b"\xff")
-    (tmp_path / "corpus" / "folder").mkdir()
     (tmp_path / "canonical" / "page.html.txt").write_bytes("Ferries sail – daily.".encode())
     (tmp_path / "canonical" / "scan.pdf.txt").write_bytes(b"Closed.\r\nBe patient.")
     rows = [
         question(quote("Dogs ride free."), id="dogs", split="dev"),
         question(quote("sail – daily.", "page.html"), id="ferry", split="test"),
         question(quote("Be patient.", "scan.pdf"), id="scan", split="test"),
-        {"question": "Why?", "split": "test"},
+        question(question="Why?", split="test"),
     ]
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     (tmp_path / "questions.jsonl").write_bytes(text.encode())
@@ -261,6 +314,24 @@ def test_a_page_without_its_canonical_text_goes_through_its_loader(course):
     path = course / "questions.jsonl"
     path.write_text(json.dumps(question(quote("Ferries sail.", "page.html"))), encoding="utf-8")
     assert load_benchmark(course).documents["page.html"].text.strip() == "Ferries sail."
+
+
+def test_documents_in_folders_count_too(course):
+    for folder in (course / "corpus", course / "canonical"):
+        (folder / "old").mkdir()
+    (course / "corpus" / "old" / "faq.md").write_bytes(b"Cats ride free.")
+    (course / "corpus" / "old" / "scan.pdf").write_bytes(b"%PDF")
+    (course / "canonical" / "old" / "scan.pdf.txt").write_bytes(b"Open.")
+    found = load_benchmark(course).documents
+    assert list(found)[:2] == ["faq.md", "old/faq.md"]
+    assert found["old/faq.md"] == Document("Cats ride free.", "old/faq.md")
+    assert found["old/scan.pdf"].text == "Open."
+
+
+def test_a_folder_that_is_not_searched_is_named(course):
+    (course / "corpus" / "linked").symlink_to(course / "canonical")
+    with pytest.raises(ValueError, match="linked: links to folders are not followed"):
+        load_benchmark(course)
 
 
 def test_a_document_that_is_no_text_is_named(course):
@@ -337,6 +408,8 @@ def test_references_may_be_longer_than_a_cell_of_csv(tmp_path):
         (("Who?", [3], "wiki"), "question 0: 'int' object"),
         (("Who?", 3, "wiki"), "question 0: 'int' object"),
         (("Who?", [reference(None, 3)], "wiki"), "question 0: int"),
+        (("Who?", [reference(float("inf"), 3)], "wiki"), "question 0: cannot convert"),
+        (("Who?", "[" * 100_000, "wiki"), "question 0: nested too deeply"),
         (("Who?", [reference(0, 99)], "wiki"), "0 to 99 does not lie in wiki, which has 28"),
     ],
 )
@@ -350,6 +423,14 @@ def test_a_column_that_is_missing_is_named(tmp_path):
         tmp_path, ("Who?", [reference(0, 4)], "wiki"), head=("question", "references", "id")
     )
     with pytest.raises(ValueError, match=r"questions_df\.csv, question 0: no 'corpus_id'"):
+        load_benchmark(folder)
+
+
+@pytest.mark.parametrize("name", ["questions_df.csv", "corpora/wiki.md"])
+def test_a_public_file_that_is_no_utf_8_is_named(tmp_path, name):
+    folder = public(tmp_path, ("Who?", [reference(0, 4)], "wiki"))
+    (folder / name).write_bytes(b"caf\xe9")
+    with pytest.raises(ValueError, match=rf"{name}: byte 0xe9 at 3 is not utf-8"):
         load_benchmark(folder)
 
 
