@@ -14,11 +14,23 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Contrast", "Interval", "contrasts", "holm", "mean_interval", "sign_flip_p"]
+__all__ = [
+    "FEW_DOCUMENTS",
+    "Contrast",
+    "Interval",
+    "Verdict",
+    "contrasts",
+    "holm",
+    "mean_interval",
+    "sign_flip_p",
+]
 
 Floats = NDArray[np.float64]
+Verdict = Literal["better", "worse", "equivalent", "undecided"]
 _DRAWS = 10_000
-_FEW_DOCUMENTS, _FEW_QUESTIONS = 6, 20
+_FEW_QUESTIONS = 20
+#: Fewer documents than this cannot be told from others like them: no p could fall below 5%.
+FEW_DOCUMENTS = 6
 
 
 @dataclass(frozen=True)
@@ -47,20 +59,22 @@ class Contrast:
     baseline: str
     difference: Interval
     p: float
-    verdict: Literal["better", "worse", "equivalent", "undecided"]
+    verdict: Verdict
 
 
 def mean_interval(values: Sequence[float], groups: Sequence[str], *, seed: int = 0) -> Interval:
     """Return the mean of `values` and its 95% interval.
 
-    Bootstrap: documents are drawn with replacement, then questions of each, 10,000 times.
+    Bootstrap: documents are drawn with replacement, then questions of each, 10,000 times. The draws
+    are kept for the next call with the same groups: 80 MB for a thousand questions, and as much
+    while they are made for a thousand documents.
 
     Args:
         values: a score for each question.
         groups: the document of each question.
         seed: of the random numbers.
     Raises:
-        ValueError: no values, or another number of groups.
+        ValueError: no values, NaN or an infinite one, or another number of groups.
 
     >>> mean_interval([1.0, 1.0, 1.0], ["a", "a", "b"])
     Interval(mean=1.0, low=1.0, high=1.0)
@@ -89,7 +103,7 @@ def contrasts(
     4. The verdict is "equivalent" if the interval lies within `worth` of 0, else "better" or
        "worse" if it does not hold 0 and `p` is below 0.05, else "undecided".
 
-    With fewer than six documents, questions are what is drawn and flipped: the result then holds
+    With fewer than `FEW_DOCUMENTS`, questions are what is drawn and flipped: the result then holds
     for these documents, not for others like them. Fewer than 20 questions decide nothing.
 
     Args:
@@ -99,13 +113,15 @@ def contrasts(
         worth: the smallest difference worth having.
         seed: of the random numbers.
     Raises:
-        ValueError: no pairs, a name without scores, or scores of unequal length.
+        ValueError: no pairs, a name without scores, scores of unequal length, NaN or an infinite
+            score.
 
     >>> scores = {"a": [0.9] * 24, "b": [0.5] * 24}
     >>> [result] = contrasts(scores, [("a", "b")], list("stuvwxyz") * 3)
     >>> result.verdict, round(result.difference.low, 2)
     ('better', 0.4)
     """
+    pairs = list(pairs)
     if not pairs:
         raise ValueError("pairs=[] must hold at least one pair of names")
     for name in (name for pair in pairs for name in pair):
@@ -116,7 +132,7 @@ def contrasts(
         for name, baseline in pairs
     ]
     few = len(groups) < _FEW_QUESTIONS
-    if len(set(groups)) < _FEW_DOCUMENTS:
+    if len(set(groups)) < FEW_DOCUMENTS:
         groups = [str(number) for number in range(len(groups))]
     table = np.stack(columns, axis=1)
     means = table.mean(axis=0)
@@ -129,14 +145,12 @@ def contrasts(
     found = []
     for (name, baseline), mean, margin, p in zip(pairs, means, reach, adjusted, strict=True):
         interval = Interval(float(mean), float(mean - margin), float(mean + margin))
-        verdict = "undecided" if few else _verdict(interval, p, worth)
+        verdict: Verdict = "undecided" if few else _verdict(interval, p, worth)
         found.append(Contrast(name, baseline, interval, p, verdict))
     return found
 
 
-def _verdict(
-    interval: Interval, p: float, worth: float
-) -> Literal["better", "worse", "equivalent", "undecided"]:
+def _verdict(interval: Interval, p: float, worth: float) -> Verdict:
     if -worth < interval.low and interval.high < worth:
         return "equivalent"
     if p < 0.05 and interval.low > 0:
@@ -157,7 +171,7 @@ def sign_flip_p(differences: Sequence[float], groups: Sequence[str], *, seed: in
         groups: the document of each question.
         seed: of the random numbers.
     Raises:
-        ValueError: no differences, or another number of groups.
+        ValueError: no differences, NaN or an infinite one, or another number of groups.
 
     >>> sign_flip_p([0.1, 0.2, 0.3, 0.1], list("abcd"))
     0.125
@@ -165,15 +179,14 @@ def sign_flip_p(differences: Sequence[float], groups: Sequence[str], *, seed: in
     Source: Fisher's permutation test, with documents as the units that are exchanged.
     """
     array = _column(differences, groups)
-    names = sorted(set(groups))
-    sums = np.array([array[[g == name for g in groups]].sum() for name in names])
-    if len(names) <= 12:
-        bits = np.arange(2 ** len(names))[:, None] >> np.arange(len(names)) & 1
+    sums = np.array([array[own].sum() for own in _members(groups)])
+    if len(sums) <= 12:
+        bits = np.arange(2 ** len(sums))[:, None] >> np.arange(len(sums)) & 1
         signs = 1.0 - 2.0 * bits
         extra = 0
     else:
         rng = np.random.default_rng(seed)
-        signs = rng.choice([-1.0, 1.0], size=(_DRAWS, len(names)))
+        signs = rng.choice([-1.0, 1.0], size=(_DRAWS, len(sums)))
         extra = 1  # the combination that was seen is one of them
     flipped = np.abs((signs * sums).sum(axis=1))
     as_large = int((flipped >= abs(sums.sum()) - 1e-12).sum())
@@ -204,7 +217,18 @@ def _column(values: Sequence[float], groups: Sequence[str]) -> Floats:
         raise ValueError(
             f"values={len(values)} and groups={len(groups)} must be the same number, 1 or more"
         )
-    return np.asarray(values, dtype=np.float64)
+    column = np.asarray(values, dtype=np.float64)
+    if not np.isfinite(column).all():
+        raise ValueError(f"values has {column[~np.isfinite(column)][0]}, and must be finite")
+    return column
+
+
+def _members(groups: Sequence[str]) -> list[list[int]]:
+    """Return the numbers of the questions of each document; documents in order of their names."""
+    members: dict[str, list[int]] = {name: [] for name in sorted(set(groups))}
+    for number, name in enumerate(groups):
+        members[name].append(number)
+    return list(members.values())
 
 
 def _bootstrap(values: Floats, groups: Sequence[str], seed: int) -> Floats:
@@ -216,13 +240,12 @@ def _bootstrap(values: Floats, groups: Sequence[str], seed: int) -> Floats:
 @functools.lru_cache(maxsize=1)  # a table of chunkers asks for the same ones again and again
 def _shares(groups: tuple[str, ...], seed: int) -> Floats:
     """Return what share of a resampled set each question is: draws × questions."""
-    names = sorted(set(groups))
+    members = _members(groups)
     rng = np.random.default_rng(seed)
     # A document drawn three times gives three times as many questions, each drawn from its own.
-    times = rng.multinomial(len(names), [1 / len(names)] * len(names), size=_DRAWS)
+    times = rng.multinomial(len(members), [1 / len(members)] * len(members), size=_DRAWS)
     counts = np.zeros((_DRAWS, len(groups)))
-    for number, name in enumerate(names):
-        own = [i for i, group in enumerate(groups) if group == name]
+    for number, own in enumerate(members):
         counts[:, own] = rng.multinomial(times[:, number] * len(own), [1 / len(own)] * len(own))
     counts /= counts.sum(axis=1, keepdims=True)
     return counts

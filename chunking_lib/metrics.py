@@ -6,10 +6,13 @@ from 0 to 1.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
+
+import numpy as np
 
 __all__ = [
     "Span",
@@ -56,7 +59,7 @@ def span_scores(excerpts: Sequence[Sequence[Span]], retrieved: Iterable[Span]) -
         excerpts: for each excerpt, the places where it stands, one or more.
         retrieved: what was retrieved, in any order.
     Raises:
-        ValueError: no excerpts, or one without a place.
+        ValueError: no excerpts, one without a place, or a span that ends before it starts.
 
     >>> fee = [Span("faq", 10, 20)]
     >>> span_scores([fee], [Span("faq", 0, 20), Span("faq", 10, 30)])
@@ -65,6 +68,7 @@ def span_scores(excerpts: Sequence[Sequence[Span]], retrieved: Iterable[Span]) -
     Source: the measures of Chroma's *Evaluating Chunking Strategies for Retrieval* (2024), by sets
     of characters.
     """
+    excerpts = [list(places) for places in excerpts]  # each is read more than once
     if not excerpts:
         raise ValueError("excerpts=[] must hold at least one excerpt")
     if not all(excerpts):
@@ -91,11 +95,12 @@ def public_span_scores(references: Sequence[Span], retrieved: Sequence[Span]) ->
         references: what answers the question.
         retrieved: what was retrieved.
     Raises:
-        ValueError: no references.
+        ValueError: no references, or a span that ends before it starts.
 
     >>> public_span_scores([Span("a", 10, 20)], [Span("a", 0, 20), Span("a", 10, 30)])
     SpanScores(recall=1.0, precision=0.25, iou=0.25)
     """
+    references, retrieved = list(references), list(retrieved)
     if not references:
         raise ValueError("references=[] must hold at least one span")
     merged = _merge(retrieved)
@@ -136,6 +141,8 @@ def _merge(spans: Iterable[Span]) -> Ranges:
     """Return, for each document, ranges in order that do not overlap."""
     merged: Ranges = defaultdict(list)
     for document, start, end in sorted(spans):
+        if end < start:
+            raise ValueError(f"start={start} of a span in {document!r} must be end={end} or less")
         ranges = merged[document]
         if ranges and start <= ranges[-1][1]:
             ranges[-1] = ranges[-1][0], max(end, ranges[-1][1])
@@ -217,14 +224,19 @@ def auroc(higher: Sequence[float], lower: Sequence[float]) -> float:
         higher: the values that should be higher.
         lower: those that should be lower.
     Raises:
-        ValueError: an empty sequence.
+        ValueError: an empty sequence, or one with NaN, which is neither above nor below.
 
     >>> auroc([0.9, 0.5], [0.5, 0.1])
     0.875
     """
-    if not higher or not lower:
+    if not len(higher) or not len(lower):
         raise ValueError(f"higher has {len(higher)} values, lower {len(lower)}: each needs one")
-    wins = sum((a > b) + (a == b) / 2 for a in higher for b in lower)
+    above = np.asarray(higher, dtype=np.float64)
+    below = np.sort(np.asarray(lower, dtype=np.float64))
+    if np.isnan(above).any() or np.isnan(below).any():
+        raise ValueError("higher and lower must hold no NaN")
+    # Of each pair, what is won counts on both sides, what is tied on one.
+    wins = sum(int(np.searchsorted(below, above, side).sum()) for side in ("left", "right")) / 2
     return wins / (len(higher) * len(lower))
 
 
@@ -232,7 +244,8 @@ def pk(reference: Sequence[object], found: Sequence[object], k: int | None = Non
     """Return how often two units `k` apart are wrongly said to lie in one segment, or in two.
 
     0 is right everywhere; lower is better. Each sequence says of every unit (a sentence, say)
-    whether a segment ends behind it: "0100", [0, 1, 0, 0] or [False, True, False, False].
+    whether a segment ends behind it: "0100", [0, 1, 0, 0] or [False, True, False, False]. The last
+    unit ends one, marked or not, so its mark counts for nothing.
 
     Args:
         reference: the true ends.
@@ -281,16 +294,19 @@ def _windows(
         )
     if not ends:
         raise ValueError("reference and found must have one unit or more, for any k")
+    ends[-1] = guess[-1] = 0  # the last unit ends a segment, marked or not
     if k is None:
-        segments = sum(ends[:-1]) + 1  # the last unit ends one, marked or not
+        segments = sum(ends) + 1
         k = max(1, round(len(ends) / (2 * segments)))
     if not 1 <= k <= len(ends):
         raise ValueError(f"k={k!r} must be 1 to {len(ends)}, the number of units")
-    return (
-        [sum(ends[i : i + k]) for i in range(len(ends) - k + 1)],
-        [sum(guess[i : i + k]) for i in range(len(ends) - k + 1)],
-        k,
-    )
+    return _sums(ends, k), _sums(guess, k), k
+
+
+def _sums(ends: list[int], k: int) -> list[int]:
+    """Return the sum of each `k` neighbours, in time that does not depend on `k`."""
+    before = [0, *itertools.accumulate(ends)]
+    return [last - first for first, last in zip(before, before[k:], strict=False)]
 
 
 def _ends(marks: Sequence[object], name: str) -> list[int]:

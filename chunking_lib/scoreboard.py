@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
+from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from chunking_lib.benchmark import Benchmark
 from chunking_lib.chunk import Chunk, Document
 from chunking_lib.evaluate import BUDGETS, Arm, Result, Tokens, evaluate
-from chunking_lib.intervals import Contrast, Interval, contrasts, mean_interval
+from chunking_lib.intervals import (
+    FEW_DOCUMENTS,
+    Contrast,
+    Interval,
+    Verdict,
+    contrasts,
+    mean_interval,
+)
 from chunking_lib.retrieve import Encoder
 from chunking_lib.show import View, html_table
 
@@ -29,10 +38,24 @@ class Scoreboard:
     Attributes:
         results: one for each chunker, in the order given.
         contrasts: what each pair named in advance came to.
+    Raises:
+        ValueError: no results, two of one name, results on other questions or budgets than the
+            first, or a figure that is none.
     """
 
     results: list[Result]
     contrasts: list[Contrast]
+
+    def __post_init__(self) -> None:
+        if not self.results:
+            raise ValueError("results=[] must hold at least one result")
+        names = [result.name for result in self.results]
+        if len(set(names)) < len(names):
+            raise ValueError(f"results have the names {names!r}, and must have each once")
+        for result in self.results:
+            _check_result(result, self.results[0])
+        for one in self.contrasts:
+            _check_contrast(one)
 
     @property
     def main(self) -> int:
@@ -98,7 +121,9 @@ class Scoreboard:
 
     def verdicts(self) -> View:
         """Return the contrasts as a table: points of recall, p, and a verdict."""
-        return _view(self.verdict_rows(), "")
+        documents = len(set(self.results[0].documents))
+        note = f"fewer than {FEW_DOCUMENTS} documents: it holds for them, not for others like them"
+        return _view(self.verdict_rows(), note if documents < FEW_DOCUMENTS else "")
 
     def by(self, groups: Mapping[str, str]) -> View:
         """Return the mean recall at the main budget for each group of questions.
@@ -108,12 +133,12 @@ class Scoreboard:
         Args:
             groups: the group of each question, by its id: its type, or the kind of its document.
         Raises:
-            ValueError: a question without a group.
+            ValueError: a question without a group, or a group that is no text.
         """
         asked = self.results[0].questions
         if missing := [question for question in asked if question not in groups]:
             raise ValueError(f"groups has no group of {missing[0]!r}")
-        names = sorted({groups[question] for question in asked})
+        names = sorted({_text("group", groups[question]) for question in asked})
         rows = [["questions", "number", *(result.name for result in self.results)]]
         for name in names:
             chosen = [i for i, question in enumerate(asked) if groups[question] == name]
@@ -181,9 +206,52 @@ class Scoreboard:
                 Contrast(**(row | {"difference": Interval(**row["difference"])}))
                 for row in data["contrasts"]
             ]
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            return cls(results, listed)
+        except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
             raise ValueError(f"{path} is not what Scoreboard.save writes: {error}") from error
-        return cls(results, listed)
+
+
+def _check_result(result: Result, first: Result) -> None:
+    """Raise a `ValueError` unless the figures of a result can be, and compare with the first's."""
+    name, values = _text("name", result.name), vars(result)
+    for key in ("questions", "documents"):
+        if values[key] != vars(first)[key]:
+            raise ValueError(f"{name}: {key} must be those of {first.name!r}")
+    if not result.recall or result.recall.keys() != first.recall.keys():
+        raise ValueError(f"{name}: recall must be at the budgets of {first.name!r}, one or more")
+    shares = {f"recall at {budget}": scores for budget, scores in result.recall.items()}
+    shares |= {key: found for key, found in values.items() if isinstance(found, list)}
+    for key in shares.keys() - {"questions", "documents"}:
+        if len(shares[key]) != len(result.questions):
+            raise ValueError(f"{name}: {key} must have a score for each question")
+        for share in shares[key]:
+            _check_number(f"{name}: {key}", share, most=1)
+    if result.separation is not None:
+        _check_number(f"{name}: separation", result.separation, most=1)
+    for key in ("tokens_at_5", "chunks", "mean_size", "max_size", "unseen", "embedded"):
+        _check_number(f"{name}: {key}", values[key])
+    _check_number(f"{name}: model_tokens", result.model_tokens)
+
+
+def _check_contrast(one: Contrast) -> None:
+    name = f"{_text('name', one.name)} and {_text('baseline', one.baseline)}"
+    _check_number(f"{name}: p", one.p, most=1)
+    for value in (one.difference.mean, one.difference.low, one.difference.high):
+        _check_number(f"{name}: difference", value, least=-math.inf)
+    if one.verdict not in get_args(Verdict):
+        raise ValueError(f"{name}: verdict={one.verdict!r} must be one of {get_args(Verdict)}")
+
+
+def _check_number(name: str, value: float, least: float = 0, most: float = math.inf) -> None:
+    # A share may be a little over 1, by rounding.
+    if not isinstance(value, Real) or not least <= value <= most + 1e-9 or math.isinf(value):
+        raise ValueError(f"{name}={value!r} must be a finite number in {least} to {most}")
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{name}={value!r} must be a str")
+    return value
 
 
 def _p(p: float) -> str:
@@ -231,10 +299,14 @@ def compare(
         tokens: the tokenizer that pays; OpenAI's o200k if None.
         worth: the smallest difference of recall worth having.
     Raises:
-        ValueError: no arms, or a pair with a name that is not among them.
+        ValueError: no arms, one with a name that is no text, or a pair with a name that is not
+            among them.
     """
+    pairs = list(pairs)
     if not arms:
         raise ValueError("arms={} must hold at least one chunker")
+    for name in arms:
+        _text("name", name)
     for name in (name for pair in pairs for name in pair):
         if name not in arms:
             raise ValueError(f"pairs has {name!r}, and arms only {', '.join(arms)}")

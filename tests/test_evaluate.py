@@ -1,6 +1,7 @@
 """The ruler: what a budget sends, what it is worth, and what the public evaluator says."""
 
 import dataclasses
+import math
 import warnings
 
 import ir_measures
@@ -13,8 +14,8 @@ from toys import ToyEmbedder, WordTokens, facts, lines, windows
 from chunking_lib.benchmark import Benchmark, Question
 from chunking_lib.chunk import Chunk, Document
 from chunking_lib.evaluate import Arm, Result, evaluate, public_scores, sent_spans
-from chunking_lib.metrics import Span, size_of, span_scores
-from chunking_lib.retrieve import rank
+from chunking_lib.metrics import Span, overlaps, size_of, span_scores
+from chunking_lib.retrieve import bm25_scores, rank
 
 TEXT = "one two three four five six seven eight nine ten"
 WORDS = WordTokens()
@@ -32,13 +33,13 @@ def sent(chunks: list[Chunk], budget: int) -> list[str]:
 def score(
     chunks: list[Chunk],
     *places: tuple[Span, ...],
-    table: list[list[float]] | None = None,
+    table: object = None,
     text: str = TEXT,
     **options,
 ) -> Result:
     """Evaluate these chunks, ranked as given or by `table`, on one question."""
     benchmark = Benchmark({"doc": Document(text, "doc")}, (Question("q", "?", places),))
-    fixed = np.array(table or [range(len(chunks), 0, -1)], dtype=np.float32)
+    fixed = np.array([range(len(chunks), 0, -1)], dtype=np.float32) if table is None else table
     arm = Arm(lambda document: chunks, scorer=lambda questions, found: fixed)
     return evaluate(benchmark, arm, embedder=ToyEmbedder(), tokens=WORDS, **options)
 
@@ -188,7 +189,55 @@ def test_a_proposition_answers_only_if_it_was_sent():
     proposition = Chunk("They are two: one and two.", 0, 7, "doc", derived=True)
     found = score([proposition], (place("one two"),), budgets=(5, 6))
     assert found.recall == {5: [0], 6: [1]}
+    # One fact of a sentence of four is a quarter of it.
+    short = Chunk("One to ten", 0, 39, "doc", derived=True)
+    assert score([short], (Span("doc", 0, 39),), budgets=(3,)).recall == {3: [1]}
     assert found.mean_size == 6 and found.max_size == 6
+
+
+def readable(text: str) -> int:
+    return len("".join(text.split()))
+
+
+def derived(text: str, start: int = 0, end: int = len(TEXT)) -> Chunk:
+    return Chunk(text, start, end, "doc", derived=True)
+
+
+@pytest.mark.parametrize("text", ["", " ", "x", "ten", "1 2 3", "one to ten", TEXT, TEXT * 2])
+def test_a_rebuilt_text_answers_with_four_characters_for_each_of_its_own(text):
+    """Or a chunker that gives next to nothing for each document would find everything."""
+    found = score([derived(text)], (Span("doc", 0, len(TEXT)),), budgets=(99,))
+    most = min(4 * readable(text), readable(TEXT))
+    sizes = [n for n in range(len(TEXT) + 1) if readable(TEXT[:n]) == most]
+    assert found.recall[99][0] * len(TEXT) == pytest.approx(sizes[0])
+    assert found.recall_at_5 == found.recall[99]
+    assert found.hit == [float(most > 0)] == found.mrr
+
+
+def test_a_rebuilt_text_does_not_answer_with_the_far_end_of_its_place():
+    found = score([derived("ten")], (place("ten"),), budgets=(99,))
+    assert found.recall == {99: [0]} and found.hit == found.mrr == found.precision_omega == [0]
+
+
+def test_white_space_that_was_left_out_takes_no_credit_away():
+    """JSON written anew, from a text with wide margins."""
+    text = "{\n" + " " * 200 + '"fee": 2,\n' + " " * 200 + '"dogs": 0\n}'
+    chunk = Chunk('{"fee":2,"dogs":0}', 0, len(text), "doc", derived=True)
+    assert score([chunk], (Span("doc", 0, len(text)),), text=text).recall_at_5 == [1]
+
+
+def test_the_scorer_gets_the_chunks_as_they_are():
+    chunks = [derived("ten"), at("one")]
+    seen = []
+
+    def scorer(questions, found):
+        seen.extend(found)
+        return np.zeros((1, 2))
+
+    benchmark = Benchmark({"doc": Document(TEXT, "doc")}, (Question("q", "?", ((place("one"),),)),))
+    arm = Arm(lambda document: chunks, scorer)
+    evaluate(benchmark, arm, embedder=ToyEmbedder(), tokens=WORDS)
+    assert seen == chunks
 
 
 def test_several_excerpts_are_all_needed():
@@ -231,6 +280,21 @@ def test_texts_that_are_the_same_are_embedded_once():
     benchmark = Benchmark({"doc": Document(text, "doc")}, (Question("q", "Dogs?", ((place,),)),))
     found = evaluate(benchmark, lines, embedder=ToyEmbedder(), tokens=WORDS)
     assert (found.chunks, found.embedded) == (2, 1)
+
+
+def test_what_is_blank_is_not_embedded():
+    chunks = [at("one"), Chunk("", 3, 3, "doc"), Chunk(" ", 3, 4, "doc")]
+    assert score(chunks, (place("one"),)).embedded == 1
+
+
+def test_a_scorer_may_say_what_it_embeds():
+    """One that knows words only embeds nothing, and nothing is hidden from it."""
+    embedder = ToyEmbedder(max_tokens=1)
+    for embedded, unseen in ((None, True), (4, True), (0, False)):
+        arm = Arm(lines, bm25_scores, embedded=embedded)
+        found = evaluate(facts(), arm, embedder=embedder, tokens=WORDS)
+        assert found.embedded == (12 if embedded is None else embedded)
+        assert (found.unseen > 0) == unseen
 
 
 def test_an_embedder_without_counts_has_nothing_unseen():
@@ -286,10 +350,16 @@ def test_arguments_are_checked():
     benchmark, embedder = facts(), ToyEmbedder()
     with pytest.raises(ValueError, match="no question with an answer"):
         evaluate(Benchmark(benchmark.documents, ()), lines, embedder=embedder, tokens=WORDS)
-    for budgets in ((), (0,), (500, -1)):
+    for budgets in ((), (0,), (500, -1), (1.5,), (math.nan,), (math.inf,), (True,), "5", 5, None):
         with pytest.raises(ValueError, match=r"budgets=.* must be one or more"):
             evaluate(benchmark, lines, embedder=embedder, tokens=WORDS, budgets=budgets)
+    for budget in (-1, 1.5, math.inf, None):
+        with pytest.raises(ValueError, match=r"budget=.* must be a whole number of 0 or more"):
+            sent([at("one")], budget)
     wrong = {
+        "gave NoneType for the document 'ferry'": lambda d: None,
+        "gave str": lambda d: d.text,
+        "gave dict": lambda d: [{"text": d.text}],
         "hand it the document, not its text": lambda d: [Chunk(d.text, 0, len(d.text))],
         "behind the end of 'ferry'": lambda d: [Chunk("x" * 999, 0, 999, d.id)],
         "is not the text at 1:4 of 'ferry'": lambda d: [Chunk(d.text[:3], 1, 4, d.id)],
@@ -297,9 +367,34 @@ def test_arguments_are_checked():
     for message, chunker in wrong.items():
         with pytest.raises(ValueError, match=message):
             evaluate(benchmark, chunker, embedder=embedder, tokens=WORDS)
-    table = np.zeros((14, 3), dtype=np.float32)
-    with pytest.raises(ValueError, match=r"of the shape \(14, 3\), not \(14, 12\)"):
-        evaluate(benchmark, Arm(lines, lambda *_: table), embedder=embedder, tokens=WORDS)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (np.zeros((14, 3)), r"of the shape \(14, 3\), not \(14, 12\)"),
+        (None, "of the shape"),
+        ("scores", "table of numbers"),
+        ([[0.0] * 12] * 13 + [[0.0]], "table of numbers"),
+        (np.full((14, 12), np.nan), "scores have nan, and must be finite"),
+        (np.where(np.eye(14, 12), -np.inf, 0), "scores have -inf, and must be finite"),
+    ],
+)
+def test_scores_that_are_none(table, message):
+    arm = Arm(lines, lambda *_: table)
+    with pytest.raises(ValueError, match=message):
+        evaluate(facts(), arm, embedder=ToyEmbedder(), tokens=WORDS)
+    chunks = [chunk for document in facts().documents.values() for chunk in lines(document)]
+    with pytest.raises(ValueError, match=message):
+        public_scores(facts(), chunks, table)
+
+
+def test_scores_may_be_whole_numbers_without_a_sign():
+    unsigned = np.array([[0, 200, 100]], dtype=np.uint8)
+    words = [at("one"), at("two"), at("ten")]
+    for table in (unsigned, unsigned.tolist(), unsigned.astype(float)):
+        found = score(words, (place("two"),), table=table, budgets=(1,))
+        assert found.recall == {1: [1]}
 
 
 def test_a_budget_given_twice_counts_once():
@@ -393,6 +488,26 @@ def test_every_score_is_the_slow_one(rows, starts, budget):
     held = {i for (_, a, b), hit in zip(spans, hits, strict=True) if hit for i in range(a, b)}
     assert found.precision_omega == [len(wanted & held) / len(held) if held else 0]
     assert found.tokens_at_5 == sum(WORDS.count(chunk.embedding_text) for chunk in chunks[:5])
+
+
+@given(chunk_lists, st.lists(st.tuples(st.integers(0, 40), st.integers(1, 8)), min_size=1))
+def test_what_is_relevant_is_what_overlaps(rows, places):
+    chunks = chunks_of(rows)
+    spans = [Span("doc", start, min(start + size, len(TEXT))) for start, size in places]
+    found = score(chunks, *[(span,) for span in spans])
+    ranks = [
+        rank
+        for rank, chunk in enumerate(chunks, 1)
+        if overlaps(Span("doc", chunk.start, chunk.end), spans)
+    ]
+    assert found.mrr == [1 / ranks[0] if ranks else 0]
+
+
+def test_no_more_chunks_are_read_than_a_budget_sends():
+    """The fourth is the one that no longer fits."""
+    ranked = iter([at(word) for word in TEXT.split()])
+    sent_spans(ranked, 3, WORDS)
+    assert len(list(ranked)) == len(TEXT.split()) - 4
 
 
 # --- public_scores ----------------------------------------------------------------------
@@ -513,3 +628,8 @@ def test_public_scores_leave_open_questions_out_and_need_others():
     assert public_scores(benchmark, chunks, table) == public_scores(answered, chunks, table[:12])
     with pytest.raises(ValueError, match="no question with an answer"):
         public_scores(Benchmark(benchmark.documents, ()), chunks, table)
+    for k in (0, -1, 2.5):
+        with pytest.raises(ValueError, match=f"k={k} must be a whole number of 1 or more"):
+            public_scores(benchmark, chunks, table, k=k)
+    with pytest.raises(ValueError, match="chunks have one of 'bus', which benchmark has not"):
+        public_scores(benchmark, [*chunks[1:], Chunk("a", 0, 1, "bus")], table)

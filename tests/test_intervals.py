@@ -102,6 +102,20 @@ def test_each_value_needs_its_document(call):
         call()
 
 
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_what_is_no_number_has_no_interval(value):
+    """NaN would be a p of 0: no combination of signs is as large."""
+    values, groups = [0.5, value], ["a", "b"]
+    for call in (
+        lambda: mean_interval(values, groups),
+        lambda: sign_flip_p(values, groups),
+        lambda: contrasts({"a": values, "b": [0.5, 0.5]}, [("a", "b")], groups),
+        lambda: contrasts({"a": [0.5, 0.5], "b": values}, [("a", "b")], groups),
+    ):
+        with pytest.raises(ValueError, match=f"values has {value}, and must be finite"):
+            call()
+
+
 def simulated(rng: np.random.Generator, documents: int, questions: int) -> np.ndarray:
     """Scores around 0 whose documents differ as much as their questions."""
     own = np.repeat(rng.normal(size=documents), questions)
@@ -301,6 +315,7 @@ def test_contrasts_want_pairs_of_known_names():
         contrasts(scores, [], ["d"])
     with pytest.raises(ValueError, match="pairs has 'x', and scores only a, b"):
         contrasts(scores, [("a", "x")], ["d"])
+    assert len(contrasts(scores, iter([("a", "b")]), ["d"])) == 1
 
 
 def test_few_questions_decide_nothing():

@@ -141,6 +141,28 @@ def test_more_retrieved_is_no_less_found(places, retrieved, more):
     assert span_scores([places], [*retrieved, places[-1]]).recall == 1.0
 
 
+def test_spans_that_end_before_they_start():
+    upside, fine = Span("a", 9, 5), Span("a", 0, 20)
+    for call in (
+        lambda: span_scores([[fine]], [upside]),
+        lambda: span_scores([[upside]], [fine]),
+        lambda: public_span_scores([fine], [fine, upside]),
+        lambda: public_span_scores([upside, fine], [fine]),
+        lambda: size_of([upside]),
+    ):
+        with pytest.raises(ValueError, match="start=9 of a span in 'a' must be end=5 or less"):
+            call()
+
+
+@given(excerpt_lists, retrieved_lists)
+def test_spans_may_come_one_by_one(excerpts, retrieved):
+    scores = span_scores((iter(places) for places in excerpts), iter(retrieved))
+    assert scores == span_scores(excerpts, retrieved)
+    wanted = [places[0] for places in excerpts]
+    public = public_span_scores(iter(wanted), iter(retrieved))
+    assert public == public_span_scores(wanted, retrieved)
+
+
 # --- cases ------------------------------------------------------------------------------
 
 
@@ -325,13 +347,25 @@ def test_auroc_needs_both_sides():
         auroc([1.0], [])
 
 
+@given(scores_lists, scores_lists)
+def test_auroc_takes_arrays_and_infinity(higher, lower):
+    assert auroc(np.array(higher), np.array(lower)) == auroc(higher, lower)
+    assert auroc([math.inf], [*lower, math.inf]) == pytest.approx(1 - 0.5 / (len(lower) + 1))
+
+
+def test_auroc_of_what_is_no_number():
+    for higher, lower in (([1.0, math.nan], [0.0]), ([1.0], [math.nan])):
+        with pytest.raises(ValueError, match="no NaN"):
+            auroc(higher, lower)
+
+
 # --- by cuts ----------------------------------------------------------------------------
 
 
 @given(st.data(), st.integers(1, 30))
 def test_pk_and_window_diff_are_those_of_nltk_where_it_is_right(data, size):
-    """It takes a k of 0 too, and a pk above the length."""
-    marks = st.text("01", min_size=size, max_size=size)
+    """It takes a k of 0 too, a pk above the length, and a mark at the end of the text."""
+    marks = st.text("01", min_size=size - 1, max_size=size - 1).map(lambda text: text + "0")
     reference, found = data.draw(marks), data.draw(marks)
     k = data.draw(st.integers(1, size))
     assert pk(reference, found, k) == pytest.approx(nltk_pk(reference, found, k))
@@ -340,6 +374,22 @@ def test_pk_and_window_diff_are_those_of_nltk_where_it_is_right(data, size):
     assert pk(reference, found, k) <= window_diff(reference, found, k)
     as_list = [mark == "1" for mark in reference]
     assert window_diff(as_list, [int(mark) for mark in found], k) == pytest.approx(theirs)
+
+
+@pytest.mark.parametrize("score", [pk, window_diff])
+@given(st.text("01", min_size=1, max_size=12), st.text("01", max_size=12), st.data())
+def test_the_last_unit_ends_a_segment_marked_or_not(score, reference, found, data):
+    found = found[: len(reference)].ljust(len(reference), "0")
+    k = data.draw(st.none() | st.integers(1, len(reference)))
+    value = score(reference, found, k)
+    assert {score(reference[:-1] + a, found[:-1] + b, k) for a in "01" for b in "01"} == {value}
+
+
+@pytest.mark.parametrize("score", [pk, window_diff])
+def test_the_width_of_the_window_costs_nothing(score):
+    """Each mark is read once; with windows added up one by one this would take hours."""
+    marks = [0] * 1_000_000
+    assert score(marks, marks) == score(marks, marks, k=500_000) == 0
 
 
 def test_an_end_too_many_is_forgiven_by_pk_only():

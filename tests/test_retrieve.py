@@ -17,6 +17,7 @@ from chunking_lib import retrieve
 from chunking_lib.chunk import Chunk, Document
 from chunking_lib.retrieve import (
     bm25_scores,
+    check_scores,
     dense_scores,
     fuse_ranks,
     fuse_scores,
@@ -57,6 +58,39 @@ def test_nothing_to_score_has_a_shape_all_the_same():
         assert scorer([], chunks_of("a")).shape == (0, 1)
         assert scorer(["a"], []).shape == (1, 0)
         assert scorer([], []).shape == (0, 0)
+
+
+@pytest.mark.parametrize("scorer", [bm25_scores, lambda q, c: dense_scores(q, c, ToyEmbedder())])
+def test_one_question_is_not_read_letter_by_letter(scorer):
+    with pytest.raises(ValueError, match="questions='ferry' must be a list of questions"):
+        scorer("ferry", chunks_of("ferry"))
+
+
+@pytest.mark.parametrize(
+    ("vectors", "message"),
+    [
+        (lambda n: np.eye(n + 1)[:-2], "one for each text"),
+        (lambda n: np.ones(n), "one for each text"),
+        (lambda n: np.full((n, 2), 5.0), "vector of length 7.07"),
+        (lambda n: np.full((n, 2), np.nan), "vector of length nan"),
+    ],
+)
+def test_vectors_that_are_none(vectors, message):
+    class Wrong:
+        def encode(self, texts):
+            return vectors(len(texts))
+
+    with pytest.raises(ValueError, match=message):
+        dense_scores(["a", "b"], chunks_of("a", "b"), Wrong())
+
+
+def test_vectors_may_be_lists():
+    class Listed:
+        def encode(self, texts):
+            return [[0.6, 0.8] if text else [0, 0] for text in texts]
+
+    scores = dense_scores(["a"], chunks_of("a", ""), Listed())
+    assert scores.dtype == np.float32 and scores[0].tolist() == pytest.approx([1, 0])
 
 
 # --- BM25 -------------------------------------------------------------------------------
@@ -126,6 +160,8 @@ def test_bm25_of_texts_without_words(texts):
         ("한국어 배", ["한국어", "배"]),
         ("ไป ตลาด", ["ไป", "ตล", "ลา", "าด"]),
         ("a\x00b\ud800c 🦥 _x_", ["a", "b", "c", "x"]),
+        ("C C++ C#", ["c"] * 3),
+        ("3.5", ["3", "5"]),
         ("", []),
     ],
     ids=ascii,
@@ -172,6 +208,47 @@ def test_without_their_packages_the_error_says_what_to_install(package, monkeypa
 def test_rank_is_best_first_and_ties_keep_their_place(scores):
     for row, order in zip(scores, rank(scores), strict=True):
         assert order.tolist() == sorted(range(len(row)), key=lambda i: (-row[i], i))
+
+
+SCORERS = {
+    "rank": rank,
+    "fuse_ranks": fuse_ranks,
+    "fuse_scores": fuse_scores,
+    "smooth_neighbours": lambda table: smooth_neighbours(table, WORDS_OF_ONE),
+}
+WORDS_OF_ONE = [Chunk("x", i, i + 1, "doc") for i in range(3)]
+
+
+@pytest.mark.parametrize("name", SCORERS)
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.int64, np.bool_, np.float16, list])
+def test_scores_of_any_kind_of_number(name, kind):
+    """A minus in front of an unsigned number, or of -128, wraps round."""
+    scores = [[-128, 0, 1]] if kind in (np.int8, np.int64) else [[0, 200, 100]]
+    table = scores if kind is list else np.array(scores).astype(kind)
+    expected = SCORERS[name](np.array(table, dtype=np.float64))
+    np.testing.assert_allclose(SCORERS[name](table), expected, rtol=1e-3)
+
+
+@pytest.mark.parametrize("name", SCORERS)
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ([[1.0, math.nan, 0.0]], "scores have nan, and must be finite"),
+        ([[1.0, -math.inf, 0.0]], "scores have -inf, and must be finite"),
+        ([1.0, 2.0, 3.0], r"of the shape \(3,\), not \(questions, chunks\)"),
+        (None, r"of the shape \(\)"),
+        ("abc", "must be a table of numbers"),
+    ],
+)
+def test_scores_that_are_no_table_of_finite_numbers(name, table, message):
+    with pytest.raises(ValueError, match=message):
+        SCORERS[name](table)
+
+
+def test_check_scores_keeps_what_is_a_table():
+    table = np.ones((2, 3), np.float32)
+    assert check_scores(table) is table and check_scores(table, (2, 3)) is table
+    assert check_scores(np.zeros((0, 3)), (0, 3)).shape == (0, 3)
 
 
 @given(tables(), tables(), st.integers(0, 100))
@@ -230,6 +307,12 @@ def test_wrong_weights():
     table = np.zeros((1, 2), np.float32)
     with pytest.raises(ValueError, match=r"weights=\[1.0\] must be 2 numbers"):
         fuse_scores(table, table, weights=[1.0])
+    for weights in ([math.nan, 1], [math.inf, 1], "11", [None, 1]):
+        with pytest.raises(ValueError, match=r"weights=.* must be finite numbers"):
+            fuse_scores(table, table, weights=weights)
+    for k in (-1, -5, math.nan, math.inf, "1"):
+        with pytest.raises(ValueError, match=r"k=.* must be a number of 0 or more"):
+            fuse_ranks(table, k=k)
     for weights in ([0, 0], [1, -1], [-1, -1]):
         with pytest.raises(ValueError, match=r"weights=.* must add up to more than 0"):
             fuse_scores(table, table, weights=weights)
@@ -270,10 +353,19 @@ def test_smoothing_keeps_equal_scores_of_a_document_equal():
 
 def test_smoothing_with_wrong_arguments():
     scores = np.ones((1, 2), np.float32)
-    with pytest.raises(ValueError, match=r"weight=-0.1 must be 0 or more"):
-        smooth_neighbours(scores, chunks_of("a", "b"), weight=-0.1)
+    for weight in (-0.1, math.nan, math.inf, "1"):
+        with pytest.raises(ValueError, match=r"weight=.* must be a number of 0 or more"):
+            smooth_neighbours(scores, chunks_of("a", "b"), weight=weight)
     with pytest.raises(ValueError, match="scores are of 2 chunks, and chunks has 1"):
         smooth_neighbours(scores, chunks_of("a"))
+
+
+@pytest.mark.parametrize("order", [[1, 0, 2], [0, 3, 1], [2, 3, 1], [3, 0, 4]])
+def test_smoothing_wants_chunks_beside_their_neighbours(order):
+    chunks = [Chunk("x", i, i + 1, "a" if i < 3 else "b") for i in range(5)]
+    scores = np.ones((1, 3), np.float32)
+    with pytest.raises(ValueError, match="must stand together, in order"):
+        smooth_neighbours(scores, [chunks[i] for i in order])
 
 
 # --- passages ---------------------------------------------------------------------------
@@ -345,6 +437,16 @@ def test_one_hit_comes_back_as_it_is():
     chunk = Chunk("one", 0, 3, "a", metadata={"page": 3})
     assert merge_hits([chunk]) == [chunk] and merge_hits([chunk])[0].metadata == {"page": 3}
     assert merge_hits([]) == []
+
+
+def test_a_passage_keeps_the_metadata_that_all_its_chunks_have():
+    first = span_chunk("a", 0, 6, metadata={"page": 3, "kind": "text", "path": ["A"]})
+    second = span_chunk("a", 4, 6, metadata={"page": 3, "kind": "list", "oversize": True})
+    third = span_chunk("a", 8, 4, metadata={"path": ["A"], "kind": "text", "page": 4})
+    assert merge_hits([first, second])[0].metadata == {"page": 3}
+    assert merge_hits([third, first, second])[0].metadata == {}
+    alike = [span_chunk("a", i, 6, metadata={"path": ["A"], "page": 3}) for i in (4, 0)]
+    assert merge_hits(alike)[0].metadata == {"path": ["A"], "page": 3}
 
 
 def test_a_chunk_inside_another_adds_nothing():

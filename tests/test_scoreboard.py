@@ -1,11 +1,12 @@
 """Several chunkers on one ruler: the table, the plot, the verdicts, and a file of them."""
 
 import json
+import math
 import os
 import subprocess
 import sys
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 
 import matplotlib
@@ -67,6 +68,12 @@ def test_compare_checks_its_names_before_it_works():
         run({}, facts())
     with pytest.raises(ValueError, match="pairs has 'x', and arms only never"):
         run({"never": never}, facts(), pairs=[("never", "x")])
+    with pytest.raises(ValueError, match="name=5 must be a str"):
+        run({5: never}, facts())
+
+
+def test_pairs_may_come_one_by_one(board):
+    assert run(ARMS, facts(), pairs=iter(PAIRS)) == board
 
 
 def test_what_is_worth_having_is_passed_on(monkeypatch):
@@ -134,7 +141,19 @@ def test_names_of_any_script_are_kept(tmp_path):
     assert Scoreboard.load(str(tmp_path / "scores.json")) == board
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"results": [{}]}', '{"results": 3}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"results": [{}]}',
+        '{"results": 3}',
+        '{"results": [], "contrasts": []}',
+        "[" * 100_000,
+    ],
+    ids=lambda text: text[:40],
+)
 def test_another_file_is_refused_by_name(tmp_path, text):
     file = tmp_path / "scores.json"
     file.write_text(text, encoding="utf-8")
@@ -152,6 +171,44 @@ def test_a_row_with_a_column_too_many_or_too_few_is_refused(board, tmp_path):
         file.write_text(json.dumps(data | {"results": [row]}), encoding="utf-8")
         with pytest.raises(ValueError, match="is not what"):
             Scoreboard.load(file)
+
+
+WRONG = [
+    (("results", 0, "name"), 5, "name=5 must be a str"),
+    (("results", 1, "name"), "lines", "must have each once"),
+    (("results", 0, "recall", "6", 0), 9.0, "recall at 6=9.0 must be a finite number in 0 to 1"),
+    (("results", 0, "mrr", 3), math.nan, "mrr=nan"),
+    (("results", 0, "ndcg", 3), None, "ndcg=None"),
+    (("results", 0, "iou"), [0.5], "iou must have a score for each question"),
+    (("results", 0, "chunks"), -1, "chunks=-1"),
+    (("results", 0, "tokens_at_5"), math.inf, "tokens_at_5=inf"),
+    (("results", 0, "separation"), 1.5, "separation=1.5"),
+    (("results", 1, "recall"), {"3": [0.5] * 12}, "recall must be at the budgets of 'lines'"),
+    (("results", 0, "recall"), {}, "one or more"),
+    (("results", 1, "questions", 0), "other", "questions must be those of 'lines'"),
+    (("results", 1, "documents", 0), "other", "documents must be those of 'lines'"),
+    (("contrasts", 0, "verdict"), "banana", "verdict='banana'"),
+    (("contrasts", 0, "p"), "0", "p='0'"),
+    (("contrasts", 0, "name"), 5, "name=5"),
+    (("contrasts", 0, "difference", "low"), math.nan, "difference=nan"),
+]
+
+
+@pytest.mark.parametrize(("place", "value", "message"), WRONG, ids=lambda one: str(one)[:40])
+def test_figures_that_are_none_are_refused_by_name(board, tmp_path, place, value, message):
+    file = tmp_path / "scores.json"
+    board.save(file)
+    data = json.loads(file.read_text(encoding="utf-8"))
+    reduce(lambda part, key: part[key], place[:-1], data)[place[-1]] = value
+    file.write_text(json.dumps(data), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"scores\.json is not what") as raised:
+        Scoreboard.load(file)
+    assert message in str(raised.value)
+
+
+def test_a_scoreboard_without_results():
+    with pytest.raises(ValueError, match=r"results=\[\] must hold at least one"):
+        Scoreboard([], [])
 
 
 # --- table, verdicts, plot --------------------------------------------------------------
@@ -261,3 +318,14 @@ def test_recall_by_groups_of_questions(board):
     assert lines[1].split()[2] == f"{100 * sum(scores[::2]) / len(scores[::2]):.1f}"
     with pytest.raises(ValueError, match="groups has no group of"):
         board.by({})
+    with pytest.raises(ValueError, match="group=5 must be a str"):
+        board.by(groups | {asked[0]: 5})
+
+
+def test_verdicts_on_few_documents_say_so(board):
+    """Four documents: what is found of them need not hold for a fifth."""
+    note = "fewer than 6 documents: it holds for them, not for others like them"
+    assert repr(board).endswith(note) and note in board._repr_html_()
+    many = [f"document {number % 6}" for number in range(12)]
+    results = [replace(result, documents=many) for result in board.results]
+    assert "fewer than" not in repr(Scoreboard(results, board.contrasts))
