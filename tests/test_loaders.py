@@ -85,7 +85,7 @@ HTML_RULES = {
     "empty item counts": ("<ol><li>a<li><li>c</ol>", "1. a\n3. c"),
     "paragraphs of an item": ("<ul><li><p>a</p><p>b</p></ul>", "- a b"),
     "list in a list": ("<ul><li>a</li><ul><li>b</li></ul></ul>", "- a\n  - b"),
-    "definitions": ("<dl><dt>a<dd>b<dd>c<dt>d<dt>e<dd>f<dt>g</dl>", "a: b\na: c\nd: f\ne: f\ng"),
+    "definitions": ("<dl><dt>a<dd>b<dd>c<dt>d<dt>e<dd>f<dt>g</dl>", "a: b\na: c\nd, e: f\ng"),
     "table": (
         "<table><caption>T</caption><tr><th>a<th><tr><td>1<br>2<td>x|y</table>",
         "T\n\n| a |  |\n| --- | --- |\n| 1 2 | x\\|y |",
@@ -123,7 +123,7 @@ HTML_RULES = {
     ),
     "no-break hyphen stays": ("<p>25&#8209;1</p>", "25‑1"),
     "left out": (
-        "<nav>n</nav><header>h</header><aside>a</aside><script>'<p>'</script><style>s</style>"
+        "<nav>n</nav><aside>a</aside><script>'<p>'</script><style>s</style>"
         "<template>t</template><noscript>n</noscript><!-- c --><p hidden>h</p>"
         "<p aria-hidden=true>h</p><p style='display: none'>d</p><p>x</p><footer>f</footer>",
         "x",
@@ -141,7 +141,7 @@ def test_html_rule(rule: str) -> None:
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        ("<header>h</header><main>a</main><main>b</main><p>c", "a\n"),
+        ("<header>h</header><main>a</main><main>b</main><p>c", "a\n\nb\n"),
         ("<div role=main>a</div><p>c", "a\n"),
         ("<main hidden>x</main><main>a</main>", "a\n"),
         ("x<article>a</article>y<article>b</article>", "a\n\nb\n"),
@@ -274,11 +274,9 @@ def test_json_encodings(encoding: str) -> None:
         ("[1] x", r"not JSON: Extra data at line 1, column 5"),
         ("[NaN]", "NaN is not JSON"),
         ("[-Infinity]", "-Infinity is not JSON"),
-        ("[1e999]", r"f\.json: Out of range"),
         ('[{"a": 1, "b": 2, "a": 3}]', "key 'a' stands twice"),
         ("[" * 200_000, "too deeply nested"),
         ("[" * 100_000 + "]" * 100_000, "too deeply nested"),
-        ("1" * 5000, r"f\.json: Exceeds the limit"),
     ],
 )
 def test_json_faults(source: str, message: str, tmp_path: Path) -> None:

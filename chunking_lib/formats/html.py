@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,38 +21,72 @@ __all__ = ["load_html"]
 # Elements that are not what the page is about, or that nobody sees.
 # fmt: off
 _LEFT_OUT = frozenset({
-    "aside", "audio", "canvas", "datalist", "footer", "head", "header", "iframe", "nav", "noscript",
-    "object", "script", "style", "svg", "template", "title", "video",
+    "aside", "audio", "canvas", "datalist", "footer", "head", "header", "iframe", "nav", "noframes",
+    "noscript", "object", "script", "style", "svg", "template", "title", "video",
 })
+# Elements without an end. The parser does not know them all, and reports one with their parent's.
+_VOID = frozenset({
+    "area", "base", "basefont", "bgsound", "br", "col", "embed", "frame", "hr", "img", "input",
+    "keygen", "link", "meta", "param", "source", "track", "wbr",
+})
+# The encodings of the web, by Python's names. Some are read as a larger one, as browsers do: pages
+# that say Latin-1 have the curly quotes of Windows. UTF-16 could not have been read so far.
+_ENCODINGS = {name: name for name in (
+    "big5hkscs", "cp866", "cp874", "cp932", "cp949", "cp1250", "cp1251", "cp1252", "cp1253",
+    "cp1254", "cp1255", "cp1256", "cp1257", "cp1258", "euc_jp", "gb18030", "iso2022_jp",
+    "iso8859-2", "iso8859-3", "iso8859-4", "iso8859-5", "iso8859-6", "iso8859-7", "iso8859-8",
+    "iso8859-10", "iso8859-13", "iso8859-14", "iso8859-15", "iso8859-16", "koi8-r", "koi8-u",
+    "mac-cyrillic", "mac-roman", "utf-8",
+)} | {
+    "ascii": "cp1252", "big5": "big5hkscs", "euc_kr": "cp949", "gb2312": "gb18030",
+    "gbk": "gb18030", "iso8859-1": "cp1252", "iso8859-9": "cp1254", "iso8859-11": "cp874",
+    "shift_jis": "cp932", "tis-620": "cp874", "utf-16": "utf-8", "utf-16-be": "utf-8",
+    "utf-16-le": "utf-8",
+}
+# Labels that browsers know and Python does not.
+_LABELS = {
+    "iso-8859-8-i": "iso8859-8", "windows-31j": "cp932", "windows-874": "cp874",
+    "windows-949": "cp949", "x-gbk": "gbk", "x-sjis": "cp932",
+}
+# What may be the content, and the least part of the page's text that it then holds.
+_ROOTS = {"main": 0.1, "article": 0.5}
+_SECTIONS = frozenset({"article", "main", "section"})  # that have a header of their own
 # fmt: on
+_COMMENT = re.compile(rb"<!--.*?(-->|\Z)", re.DOTALL)
+_DISPLAY = re.compile(r"(?:^|;)\s*display\s*:\s*([\w-]+)")
 _META = re.compile(rb"""<meta\s[^>]*?charset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
 
 
 def load_html(source: str | bytes | Path, *, id: str | None = None) -> Document:
     r"""Make a document of an HTML page: its content, without the page around it.
 
-    1. The content is that of `<main>`; if there is none, of each `<article>`; else of `<body>`.
-    2. Navigation, headers, footers, asides, scripts, comments and hidden elements are left out.
+    1. The content is that of `<main>`, unless it holds less than a tenth of the page's text; else
+       that of the `<article>`s, unless they hold less than half of it; else that of `<body>`.
+    2. Navigation, footers, asides, scripts, comments and hidden elements are left out, and headers,
+       except those of a `<main>`, `<article>` or `<section>`.
     3. Headings, lists, quotes and tables are written as in Markdown, a definition list as
        `term: definition`, an image as `[Image: its alternative text]`. Everything else is
-       paragraphs; emphasis and links are their text.
-    4. White space is collapsed; soft hyphens and zero-width characters are dropped; the rest is
-       brought into the normal form NFC. A blank line stands between blocks.
+       paragraphs; emphasis and links are their text. So are the cells of tables for layout, and of
+       those that would be 20 times as long as what they say.
+    4. White space is collapsed; soft hyphens and characters of no width are dropped, but not the
+       joiners between letters or emoji that need them; the rest is brought into the normal form
+       NFC. A blank line stands between blocks.
 
     The parser reports tags one by one and builds no tree, so no page is nested too deeply.
 
     Args:
         source: the HTML itself as `str` or `bytes`, or a file as `Path`. The encoding is that of
-            the byte order mark, else that of `<meta>`, else UTF-8.
+            the byte order mark, else UTF-16 if it begins so, else that of `<meta>`, else UTF-8.
         id: the id of the document; by default the name of the file.
     Raises:
-        ValueError: a file that cannot be read, or bytes that are not in the encoding.
+        ValueError: a file that cannot be read, an encoding that browsers do not know, or bytes that
+            are not in it.
 
     >>> load_html("<h1>Piers</h1><p>Two <b>steps</b>.<ul><li>One<li>Two</ul>").text
     '# Piers\n\nTwo steps.\n\n- One\n- Two\n'
     """
     raw, id, name = read_source(source, id)
-    page = _parse(raw if isinstance(raw, str) else decode(raw, name, _encoding(raw)))
+    page = _parse(raw if isinstance(raw, str) else decode(raw, name, _encoding(raw, name)))
     writer = Writer()
     for event in page.content():
         if isinstance(event, str):
@@ -65,14 +100,14 @@ def load_html(source: str | bytes | Path, *, id: str | None = None) -> Document:
     return Document(text, id=id, metadata={key: value for key, value in metadata.items() if value})
 
 
-def _encoding(data: bytes) -> str:
+def _encoding(data: bytes, name: str) -> str:
     """Return the encoding that a page declares near its start."""
-    declared = _META.search(data, 0, 4096)
-    name = declared[1].decode("ascii").lower() if declared else "utf-8"
-    if name.startswith("utf-16"):  # it could not have been read so far
-        return "utf-8"
-    # What browsers do: pages that say Latin-1 or ASCII have the curly quotes of Windows.
-    return "cp1252" if name in {"iso-8859-1", "latin1", "ascii", "us-ascii"} else name
+    declared = _META.search(_COMMENT.sub(b"", data[:4096]))
+    label = declared[1].decode("ascii").lower() if declared else "utf-8"
+    try:
+        return _ENCODINGS[codecs.lookup(_LABELS.get(label, label)).name]
+    except LookupError:
+        raise ValueError(f"{name}: unknown encoding {label!r}") from None
 
 
 def _parse(text: str) -> _Page:
@@ -102,28 +137,45 @@ class _Page:
         self.language = ""
         self._events: list[str | _Tag] = []
         self._tags: dict[tuple[str, bool], _Tag] = {}
-        self._roots: dict[str, list[int]] = {"main": [], "article": []}
+        self._roots: dict[str, list[int]] = {name: [] for name in _ROOTS}
+        self._sections = 0  # open ones
         self._left_out = 0  # open elements, from one that is left out
-        self._titles = 0
+        self._outermost = ""  # the name of that one
+        self._in_title = False
 
     def start(self, name: str, attributes: Any) -> None:
-        self._titles += name == "title"
         if name == "html" and not self.language:
             self.language = attributes.get("lang", attributes.get("xml:lang", "")).strip()
-        if self._left_out or name in _LEFT_OUT or (attributes and _hidden(name, attributes)):
-            self._left_out += 1
+        if self._left_out or self._leaves_out(name, attributes):
+            if not self._left_out:
+                self._outermost = name
+            # Images have titles, too, but not in the head.
+            self._in_title = name == "title" and self._outermost == "head" and not self.title
+            self._left_out += name not in _VOID
             return
         root = self._roots.get(attributes.get("role", name) if attributes else name)
         if root is not None:
             root.append(len(self._events))
         tag = _Tag(name, False, dict(attributes)) if attributes else self._plain(name, False)
         self._events.append(tag)
+        self._sections += name in _SECTIONS
+        if name in _VOID:
+            self._events.append(self._plain(name, True))
 
     def end(self, name: str) -> None:
+        if name in _VOID:
+            return
         if self._left_out:
             self._left_out -= 1
+            self._in_title = False
         else:
+            self._sections -= name in _SECTIONS
             self._events.append(self._plain(name, True))
+
+    def _leaves_out(self, name: str, attributes: Mapping[str, str]) -> bool:
+        if name in _LEFT_OUT and not (name == "header" and self._sections):
+            return True
+        return bool(attributes) and _hidden(name, attributes)
 
     def _plain(self, name: str, end: bool) -> _Tag:
         return self._tags.setdefault((name, end), _Tag(name, end))
@@ -131,15 +183,22 @@ class _Page:
     def data(self, text: str) -> None:
         if not self._left_out:
             self._events.append(text)
-        elif self._titles == 1 and self._left_out == 2:
+        elif self._in_title:
             self.title += text
 
     def close(self) -> _Page:
         return self
 
-    def content(self) -> Iterable[str | _Tag]:
-        """Yield the events of the first `<main>`, else of all articles, else all."""
-        roots = self._roots["main"][:1] or self._roots["article"]
+    def content(self) -> Sequence[str | _Tag]:
+        """Return the events of what is the page's content."""
+        letters = _letters(self._events)
+        for name, part in _ROOTS.items():
+            events = list(self._inside(self._roots[name]))
+            if events and _letters(events) >= part * letters:
+                return events
+        return self._events
+
+    def _inside(self, roots: Iterable[int]) -> Iterator[str | _Tag]:
         end = 0
         for start in roots:
             if start < end:  # inside the one before
@@ -151,14 +210,18 @@ class _Page:
                     depth += -1 if event.end else 1
                 yield event
                 end += 1
-        if not roots:
-            yield from self._events
+
+
+def _letters(events: Iterable[str | _Tag]) -> int:
+    return sum(len("".join(event.split())) for event in events if isinstance(event, str))
 
 
 def _hidden(name: str, attributes: Mapping[str, str]) -> bool:
+    # The last declaration counts. What is hidden "until found" is text to be found.
+    display = _DISPLAY.findall(attributes.get("style", "").lower())
     return (
-        "hidden" in attributes
+        attributes.get("hidden", "until-found").lower() != "until-found"
         or attributes.get("aria-hidden") == "true"
         or (name == "dialog" and "open" not in attributes)
-        or re.search(r"display\s*:\s*none", attributes.get("style", "")) is not None
+        or display[-1:] == ["none"]
     )

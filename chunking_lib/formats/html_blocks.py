@@ -26,10 +26,13 @@ __all__ = [
 ]
 
 NONE: Mapping[str, str] = {}
+_LONGEST_TERM = 200  # one that is longer is not repeated
 HEADINGS = frozenset(f"h{level}" for level in range(1, 7))
-_DROPPED = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
-
-
+_DROPPED = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
+# Joiners that do not stand between two characters beyond ASCII.
+_LOOSE = re.compile(
+    r"(?<![^\0-\x7f\s])[\u200c\u200d]+|(?<![\u200c\u200d])[\u200c\u200d]+(?![^\0-\x7f\s])"
+)
 _UNUSUAL = re.compile("[\u00a0\u00ad\u200b-\u200d\u2060\ufeff]")
 _BREAKS = re.compile(" *\n *")
 _SPACES = re.compile(" {2,}")
@@ -38,12 +41,17 @@ _SPACES = re.compile(" {2,}")
 def clean(text: str) -> str:
     r"""Make no-break spaces plain ones, and drop soft hyphens and characters of no width.
 
-    >>> clean("un\u00adknown,\u00a0to us")
+    The joiners U+200C and U+200D stay between characters beyond ASCII: there, words of Persian or
+    Hindi and many emoji need them. So `text` must not end in the middle of a word.
+
+    >>> clean("un\u00adknown,\u00a0to\u200d us")
     'unknown, to us'
+    >>> len(clean("\u0645\u06cc\u200c\u062e\u0648")), len(clean("a\u200cb"))
+    (5, 2)
     """
     if not _UNUSUAL.search(text):
         return text
-    return text.translate(_DROPPED).replace("\u00a0", " ")
+    return _LOOSE.sub("", text.translate(_DROPPED).replace("\u00a0", " "))
 
 
 class Block:
@@ -89,10 +97,11 @@ def to_blocks(pieces: Iterable[Piece]) -> list[Block]:
 
 
 def _paragraphs(run: list[str]) -> list[Block]:
-    text = "".join(run).strip(" \n")
+    text = clean("".join(run)).strip(" \n")
     if not text:
         return []
-    if Image in map(type, run) and not any(type(part) is str and part.strip() for part in run):
+    words = (clean(part).strip() for part in run if type(part) is str)
+    if Image in map(type, run) and not any(words):
         return [Block("p", part) for part in run if isinstance(part, Image)]
     if "  " in text:
         text = _SPACES.sub(" ", text)
@@ -124,7 +133,7 @@ def write_heading(tag: str, _: Mapping[str, str], pieces: list[Piece]) -> list[B
 def write_pre(_tag: str, _: Mapping[str, str], pieces: list[Piece]) -> list[Block]:
     """Keep the lines as they are."""
     text = "".join(piece if isinstance(piece, str) else f"\n{piece.text}" for piece in pieces)
-    text = re.sub("\r\n?", "\n", text).strip("\n").rstrip()
+    text = re.sub("\r\n?", "\n", clean(text)).strip("\n").rstrip()
     return [Block("pre", text)] if text.strip() else []
 
 
@@ -171,7 +180,11 @@ def write_list(tag: str, attributes: Mapping[str, str], pieces: list[Piece]) -> 
 
 
 def write_definitions(_tag: str, _: Mapping[str, str], pieces: list[Piece]) -> list[Block]:
-    """Write `term: definition`, a line for each; terms without a definition stand alone."""
+    """Write `term: definition`, a line for each; terms without a definition stand alone.
+
+    Terms that share a definition stand before it together, `term, term: definition`. They are
+    repeated for each of several definitions, unless they are long, and then stand before the first.
+    """
     lines: list[str] = []
     terms: list[str] = []
     used = False
@@ -182,7 +195,9 @@ def write_definitions(_tag: str, _: Mapping[str, str], pieces: list[Piece]) -> l
                 terms, used = [], False
             terms += [one_line([block])] if block.text else []
         elif block.kind == "dd":
-            lines += [f"{term}: {block.text}" for term in terms] or [block.text]
+            term = ", ".join(terms)
+            repeated = term and (not used or len(term) <= _LONGEST_TERM)
+            lines.append(f"{term}: {block.text}" if repeated else block.text)
             used = True
         else:
             lines += block.text.split("\n")

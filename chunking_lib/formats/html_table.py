@@ -9,6 +9,12 @@ from chunking_lib.formats.source import pipe_table
 
 __all__ = ["write_part", "write_table"]
 
+_RULE = "| --- |"  # stands in every table that is written
+_MARKS = 3  # characters around a cell
+# A table may be that many times as long as what its cells say, and a little more: spans and empty
+# cells could make it thousands of times as long.
+_MOST_TIMES, _AND = 20, 1000
+
 
 def write_part(tag: str, attributes: Mapping[str, str], pieces: list[Piece]) -> list[Block]:
     """Hand a cell, a row or a caption to the table around it."""
@@ -19,8 +25,9 @@ def write_part(tag: str, attributes: Mapping[str, str], pieces: list[Piece]) -> 
 def write_table(_tag: str, attributes: Mapping[str, str], pieces: list[Piece]) -> list[Block]:
     """Write a pipe table after its caption and after what stands in no cell.
 
-    A table that holds another, or says that it is one for looks only, is no table to a reader:
-    its cells are written one after the other.
+    A table that holds another, says that it is one for looks only, or would repeat cells and hold
+    empty ones to more than 20 times of what it says, is no table to a reader: its cells are written
+    one after the other.
     """
     before: list[Block] = []
     rows: list[list[Block]] = [[]]  # the first one for cells that stand in no row
@@ -37,19 +44,22 @@ def write_table(_tag: str, attributes: Mapping[str, str], pieces: list[Piece]) -
     if not inside:
         return before
     looks = attributes.get("role") in ("presentation", "none")
-    if looks or any(part.kind == "table" for part in inside):
-        return [*before, *inside]
-    return [*before, Block("table", pipe_table(_grid(rows)))]
+    nests = any(_RULE in part.text for part in inside)  # the inner one may be in a list or a quote
+    grid = [] if looks or nests else _grid(rows)
+    return [*before, Block("table", pipe_table(grid))] if grid else [*before, *inside]
 
 
 def _grid(rows: list[list[Block]]) -> list[list[str]]:
-    """Repeat each cell in the columns and rows that it spans."""
+    """Repeat each cell in the columns and rows that it spans; return no row if that is too much."""
+    texts = [[one_line(cell.parts) for cell in row] for row in rows]
+    said = sum(len(text) + _MARKS for row in texts for text in row)
+    room = _MOST_TIMES * said + _AND
     # A cell alone in its row may say that it spans 100 columns: no further than the others go.
     widths = [sum(_span(cell, "colspan") for cell in row) for row in rows if len(row) > 1]
     widest = max(widths, default=1)
     grid: list[list[str]] = []
     below: dict[int, tuple[int, str]] = {}  # by column: rows still to fill, and with what
-    for row in rows:
+    for index, row in enumerate(rows):
         filled: dict[int, str] = {}
         for column, (left, text) in list(below.items()):
             filled[column] = text
@@ -57,18 +67,26 @@ def _grid(rows: list[list[Block]]) -> list[list[str]]:
             if left == 1:
                 del below[column]
         column = 0
-        for cell in row:
-            text = one_line(cell.parts)
+        for cell, text in zip(row, texts[index], strict=True):
             width = min(_span(cell, "colspan"), widest if len(row) == 1 else 1000)
-            height = min(_span(cell, "rowspan"), len(rows))
+            height = min(_span(cell, "rowspan"), len(rows) - index)
+            room -= (len(text) + _MARKS) * width * height
+            if room < 0:
+                return []
             while column in filled:
                 column += 1
             for place in range(column, column + width):
                 filled.setdefault(place, text)
                 if height > 1:
                     below[place] = (height - 1, text)
-        grid.append([filled.get(column, "") for column in range(max(filled, default=-1) + 1)])
-    return grid
+        columns = max(filled, default=-1) + 1
+        room -= _MARKS * (columns - len(filled))
+        if room < 0:
+            return []
+        grid.append([filled.get(column, "") for column in range(columns)])
+    columns = max(map(len, grid))
+    empty = sum(columns - len(cells) for cells in grid)
+    return grid if _MARKS * empty <= room else []
 
 
 def _span(cell: Block, name: str) -> int:

@@ -105,7 +105,6 @@ class Writer:
         return text if around in _LINES else Image(text)
 
     def text(self, text: str) -> None:
-        text = clean(text)
         if not self._verbatim and _SPACE.search(text):
             text = _SPACE.sub(" ", text)
         self._frames[-1][2].append(text)

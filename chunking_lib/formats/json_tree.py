@@ -6,10 +6,10 @@ import json
 import re
 from collections.abc import Sequence
 
-__all__ = ["Key", "Node", "read_tree"]
+__all__ = ["TOKEN", "Key", "Node", "read_tree"]
 
 Key = str | int
-_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|[^\s"{}\[\]:,]+')
+TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|[^\s"{}\[\]:,]+')
 
 
 class Node:
@@ -47,7 +47,7 @@ def read_tree(text: str) -> tuple[Node, str]:
     # Open containers: their children so far, and whether these have keys.
     stack: list[tuple[Node | None, list[Node], bool]] = [(None, top, False)]
     pending: tuple[str, int, int] | None = None
-    for match in _TOKEN.finditer(text, text.startswith("\ufeff")):
+    for match in TOKEN.finditer(text, text.startswith("\ufeff")):
         token = match.group()
         if token in "}]":
             node, children, _ = stack.pop()

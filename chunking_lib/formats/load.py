@@ -34,16 +34,16 @@ def load_document(path: str | Path) -> Document:
     """Load a file with the loader for the end of its name.
 
     1. HTML, JSON and PDF go through `load_html`, `load_json` and `load_pdf`.
-    2. Text, Markdown and source code are read as UTF-8 and kept as they are, but for a byte order
-       mark at the start.
+    2. Text, Markdown and source code are read as UTF-8, or as UTF-16 if they have its byte order
+       mark or begin with two plain letters of it. They are kept as they are, without the mark.
 
     The id of the document is the name of the file.
 
     Args:
         path: the file.
     Raises:
-        ValueError: a file that cannot be read, or not by any loader; the message names the file and
-            the reason.
+        ValueError: a file that cannot be read, not by any loader, or as text but has a NUL in it;
+            the message names the file and the reason.
     """
     path = Path(path)
     suffix = path.suffix.lower()
@@ -51,6 +51,11 @@ def load_document(path: str | Path) -> Document:
         return _LOADERS[suffix](path)
     if suffix not in _PLAIN:
         named = repr(suffix) if suffix else "a name without an ending"
-        known = ", ".join(sorted([*_LOADERS, *_PLAIN]))
-        raise ValueError(f"{path}: no loader for {named}; there is one for {known}")
-    return Document(decode(read_file(path), str(path)), id=path.name)
+        raise ValueError(
+            f"{path}: no loader for {named}, but for HTML, JSON, PDF, and for text, "
+            "Markdown and code such as .txt, .md and .py"
+        )
+    text = decode(read_file(path), str(path))
+    if "\0" in text:
+        raise ValueError(f"{path}: not a text: it has a NUL at {text.index(chr(0))}")
+    return Document(text, id=path.name)

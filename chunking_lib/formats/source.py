@@ -3,10 +3,26 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 __all__ = ["decode", "pipe_table", "read_file", "read_source"]
+
+_MARKS = (
+    # UTF-32 first: its little-endian mark begins with that of UTF-16.
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+# How a text begins, most often, that is UTF-16 without a mark: with two characters below U+0100.
+_UNMARKED = (
+    (re.compile(rb"[^\0]\0[^\0]\0"), "utf-16-le"),
+    (re.compile(rb"\0[^\0]\0[^\0]"), "utf-16-be"),
+)
+_FILE = re.compile(r"[^\s<>{}\"]+\.(html?|xhtml|json)", re.IGNORECASE)
 
 
 def read_file(path: str | Path) -> bytes:
@@ -26,16 +42,22 @@ def read_source(source: str | bytes | Path, id: str | None) -> tuple[str | bytes
 
     A `str` or `bytes` is the content itself; a `Path` is a file, and its name is the id unless
     another is given.
+
+    Raises:
+        ValueError: a file that cannot be read, something else than these, or a `str` that is but
+            the name of a file.
     """
     if isinstance(source, Path):
         return read_file(source), source.name if id is None else id, str(source)
     if not isinstance(source, str | bytes):
         raise ValueError(f"source={source!r} must be a str, bytes or a Path")
+    if isinstance(source, str) and _FILE.fullmatch(source):
+        raise ValueError(f"source={source!r} is the name of a file: it must be a Path")
     return source, id or "", id or "source"
 
 
 def decode(data: bytes, name: str, encoding: str = "utf-8") -> str:
-    r"""Decode `data`, whose byte order mark, if it has one, comes before `encoding`.
+    r"""Decode `data`: as its byte order mark says, else UTF-16 if it looks so, else by `encoding`.
 
     Raises:
         ValueError: bytes that are not in this encoding; the message says where.
@@ -43,21 +65,14 @@ def decode(data: bytes, name: str, encoding: str = "utf-8") -> str:
     >>> decode(b"\xef\xbb\xbfquay", "notice.txt")
     'quay'
     """
-    # UTF-32 first: its little-endian mark begins with that of UTF-16.
-    for mark, marked in (
-        (codecs.BOM_UTF8, "utf-8"),
-        (codecs.BOM_UTF32_LE, "utf-32-le"),
-        (codecs.BOM_UTF32_BE, "utf-32-be"),
-        (codecs.BOM_UTF16_LE, "utf-16-le"),
-        (codecs.BOM_UTF16_BE, "utf-16-be"),
-    ):
+    for mark, marked in _MARKS:
         if data.startswith(mark):
             data, encoding = data[len(mark) :], marked
             break
+    else:
+        encoding = next((found for start, found in _UNMARKED if start.match(data)), encoding)
     try:
         return data.decode(encoding)
-    except LookupError:
-        raise ValueError(f"{name}: unknown encoding {encoding!r}") from None
     except UnicodeDecodeError as error:
         wrong = data[error.start : error.start + 1].hex()
         raise ValueError(
