@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, NoReturn, TypeVar
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -19,7 +19,8 @@ from rich.table import Table
 from chunking_lib.benchmark import Benchmark, read_questions
 from chunking_lib.character import split_characters, split_tokens
 from chunking_lib.chunk import Chunk, Document
-from chunking_lib.formats.load import load_document
+from chunking_lib.cli_files import check_out, or_exit, read_documents, say, stop, to_stdout
+from chunking_lib.intervals import FEW_DOCUMENTS
 from chunking_lib.length import token_length
 from chunking_lib.models import load_embedder, load_tokenizer
 from chunking_lib.recursive import split_recursive
@@ -33,8 +34,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Split files into chunks, and compare ways to do so.",
 )
-_T = TypeVar("_T")
-_say = Console(stderr=True, highlight=False)  # what is said does not mix with what is written
+_SIZE = 200  # of `compare`
+_LEGEND = """\
+size: in tokens as OpenAI's models count (o200k), whatever --unit counts
+unseen: % of the text that the embedding model does not read: of chunks too long
+seconds: to cut and to embed; vectors are kept, so a second run is faster
+"""
 
 
 class Unit(StrEnum):
@@ -53,7 +58,10 @@ class Strategy(StrEnum):
 
 Files = Annotated[
     list[Path],
-    typer.Argument(help="Files, or folders with files: text, Markdown, HTML, PDF, JSON."),
+    typer.Argument(
+        help="Files, or folders with files: text, Markdown, HTML, PDF, JSON, code. "
+        "In folders, what is hidden (.git) is passed over."
+    ),
 ]
 Size = Annotated[int, typer.Option(help="The most a chunk may measure.")]
 Overlap = Annotated[int, typer.Option(help="The most that neighbours share.")]
@@ -72,28 +80,26 @@ def chunk(
     ] = None,
 ) -> None:
     """Split files into chunks, one JSON object a line, with the offsets of each."""
+    check_out(out)
+    length = _length(unit)
     chunker = _chunker(strategy, size, overlap, unit)
-    _check_folder(out)
-    documents = list(_read(files, without=[out]))
-    chunks: list[Chunk] = []
-    for document in track(
-        documents, "splitting", console=_say, transient=True, disable=not _say.is_terminal
-    ):
-        chunks += _or_exit(partial(chunker, document))
-    lines = "".join(json.dumps(asdict(part), ensure_ascii=True) + "\n" for part in chunks)
-    if out is None:
-        sys.stdout.write(lines)
-    else:
-        _or_exit(lambda: out.write_text(lines, encoding="utf-8"))
+    documents = list(read_documents(files, without=[out]))
+    lines: list[str] = []
     table = Table("document", "chunks", "mean", "largest", title=f"{strategy}, size {size} {unit}")
-    for document in documents:
-        sizes = [len(part.text) for part in chunks if part.source == document.id] or [0]
-        count = len(sizes) if any(sizes) else 0
-        table.add_row(
-            document.id, f"{count:,}", f"{sum(sizes) / len(sizes):,.0f}", f"{max(sizes):,}"
-        )
-    table.caption = f"{len(chunks):,} chunks; sizes in characters"
-    _say.print(table)
+    for document in track(
+        documents, "splitting", console=say, transient=True, disable=not say.is_terminal
+    ):
+        chunks = or_exit(partial(chunker, document))
+        lines += [json.dumps(asdict(part), ensure_ascii=True) + "\n" for part in chunks]
+        sizes = [length(part.text) for part in chunks]
+        mean = sum(sizes) / len(sizes) if sizes else 0
+        table.add_row(document.id, f"{len(sizes):,}", f"{mean:,.0f}", f"{max(sizes, default=0):,}")
+    if out is None:
+        to_stdout(lambda: sys.stdout.writelines(lines))
+    else:
+        or_exit(lambda: out.write_text("".join(lines), encoding="utf-8"), file=out)
+    table.caption = f"{len(lines):,} chunks; sizes in {unit}"
+    say.print(table)
 
 
 @app.command("compare")
@@ -102,14 +108,17 @@ def compare_command(
     questions: Annotated[
         Path,
         typer.Option(
-            help='A JSON object a line: {"question": …, "excerpts": [{"document": …, "quote": …}]}.'
+            help="A JSON object a line: "
+            '{"question": …, "excerpts": [{"document": …, "quote": …}]}, '
+            "with documents named as the command chunk names them."
         ),
     ],
     strategy: Annotated[
         list[Strategy] | None, typer.Option(help="How to split; once for each. All if left out.")
     ] = None,
     size: Annotated[
-        list[int] | None, typer.Option(help="The most a chunk may measure; once for each.")
+        list[int] | None,
+        typer.Option(help=f"The most a chunk may measure; once for each. {_SIZE} if left out."),
     ] = None,
     overlap: Overlap = 0,
     unit: Units = Unit.tokens,
@@ -119,33 +128,73 @@ def compare_command(
 
     The first way is what the others are compared with.
     """
-    _check_folder(out)
-    documents = {document.id: document for document in _read(files, without=[questions, out])}
-    benchmark = _or_exit(lambda: Benchmark(documents, tuple(read_questions(questions, documents))))
+    check_out(out)
     arms = {
         f"{one} {number}": _chunker(one, number, overlap, unit)
         for one in strategy or list(Strategy)
-        for number in size or [200]
+        for number in size or [_SIZE]
     }
+    read = read_documents(files, without=[questions, out])
+    benchmark = _benchmark({document.id: document for document in read}, questions)
     names = list(arms)
-    embedder = _or_exit(load_embedder)
     pairs = [(name, names[0]) for name in names[1:]]
-    board = _or_exit(lambda: compare(arms, benchmark, embedder=embedder, pairs=pairs))
+    with say.status(f"scoring {', '.join(names)}"):
+        embedder = or_exit(load_embedder)
+        board = or_exit(lambda: compare(arms, benchmark, embedder=embedder, pairs=pairs))
+    # Seen before they are kept: what cannot be written is not lost.
+    to_stdout(lambda: _print(board, benchmark))
     if out is not None:
-        _or_exit(lambda: board.save(out))
-    _print(board)
+        or_exit(lambda: board.save(out), file=out)
 
 
-def _print(board: Scoreboard) -> None:
-    # Into a file or a pipe goes the whole table, not what fits in 80 columns.
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 240)
-    for rows in (board.rows(), board.verdict_rows()):
-        if len(rows) > 1:
-            table = Table(*rows[0])
-            for row in rows[1:]:
-                table.add_row(*row)
-            console.print(table)
+def _benchmark(documents: dict[str, Document], questions: Path) -> Benchmark:
+    """Read the questions; that none can be scored is said before the model is loaded."""
+    benchmark = or_exit(lambda: Benchmark(documents, tuple(read_questions(questions, documents))))
+    if not any(question.excerpts for question in benchmark.questions):
+        said = "none of the questions has an excerpt" if benchmark.questions else "no questions"
+        stop(f"{questions}: {said}")
+    return benchmark
+
+
+def _print(board: Scoreboard, benchmark: Benchmark) -> None:
+    """Print what is found, what it takes and which differences count, within 80 columns."""
+    results = board.results
+    budgets = sorted(results[0].recall)
+    recall = [["chunker", *(f"{budget:,} tokens" for budget in budgets)]]
+    recall += [row[: 1 + len(budgets)] for row in board.rows()[1:]]
+    costs = [["chunker", "chunks", "mean size", "largest", "unseen", "seconds"]]
+    for one in results:
+        sizes = (f"{one.chunks:,}", f"{one.mean_size:,.0f}", f"{one.max_size:,}")
+        costs.append([one.name, *sizes, f"{100 * one.unseen:.1f}", f"{one.seconds:,.1f}"])
+    # Into a file or a pipe goes the whole table, whatever the width of the terminal.
+    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 240)
+    _table(console, "Recall: how much of the answers is found, in % [95% interval]", recall)
+    _table(console, "What that takes", costs)
+    console.print(_LEGEND)
+    if board.contrasts:
+        title = f"Which differences of recall at {board.main:,} tokens count, in points [interval]"
+        _table(console, title, board.verdict_rows())
+        console.print("undecided: it may be chance; fewer than 20 questions decide nothing")
+        if len(set(results[0].documents)) < FEW_DOCUMENTS:
+            console.print(f"fewer than {FEW_DOCUMENTS} documents: verdicts hold for these only")
+        console.print()
+    unanswered = len(benchmark.questions) - len(results[0].questions)
+    if unanswered:
+        console.print(f"not scored: {unanswered:,} without an answer")
     console.print(board.note)
+
+
+def _table(console: Console, title: str, rows: list[list[str]]) -> None:
+    table = Table(*rows[0], box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for row in rows[1:]:
+        table.add_row(*row)
+    console.print(title, style="bold")
+    console.print(table)
+    console.print()
+
+
+def _length(unit: Unit) -> Callable[[str], int]:
+    return len if unit is Unit.characters else or_exit(lambda: token_length(load_tokenizer()))
 
 
 def _chunker(
@@ -158,69 +207,11 @@ def _chunker(
             Strategy.recursive: split_recursive,
         }
     else:
-        length = _or_exit(lambda: token_length(load_tokenizer()))
+        length = _length(unit)
         splitters = {
             Strategy.characters: partial(split_tokens, tokenizer=length),
             Strategy.recursive: partial(split_recursive, length=length),
         }
     chunker = partial(splitters[strategy], size=size, overlap=overlap)
-    _or_exit(lambda: chunker(Document("")))
+    or_exit(lambda: chunker(Document("")))
     return chunker
-
-
-def _check_folder(out: Path | None) -> None:
-    """Say at once, not after all the work, that there is no place for the result."""
-    if out is not None and not out.parent.is_dir():
-        _stop(f"{out}: no folder {out.parent}")
-
-
-def _read(paths: list[Path], *, without: list[Path | None]) -> Iterator[Document]:
-    """Read files, and those in folders, each once; not what the command itself reads or makes.
-
-    A document's id is the name of its file, or its path in its folder. If that is taken, it is the
-    path as given.
-    """
-    ids: set[str] = set()
-    done = {path.resolve() for path in without if path is not None}
-    for path in paths:
-        if not _or_exit(path.exists):
-            _stop(f"{path}: no such file or folder")
-        inside = (
-            sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]
-        )
-        for file in inside:
-            name = file.relative_to(path).as_posix() if path.is_dir() else file.name
-            if path.is_dir() and any(part.startswith(".") for part in Path(name).parts):
-                continue
-            if file.resolve() in done:
-                continue
-            done.add(file.resolve())
-            try:
-                document = load_document(file)
-            except (ValueError, RuntimeError) as error:
-                if not path.is_dir():
-                    _stop(str(error))
-                # One bad file among many is named, not a reason to stop.
-                _say.print(f"left out: {error}", style="yellow", markup=False, soft_wrap=True)
-                continue
-            name = file.as_posix() if name in ids else name
-            ids.add(name)
-            yield Document(document.text, name, document.metadata)
-    if not ids:
-        _stop("no file that can be read")
-
-
-def _or_exit(run: Callable[[], _T]) -> _T:
-    """Run something; what a user can mend is said in one line, without a traceback."""
-    try:
-        return run()
-    except OSError as error:
-        _stop(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-    except (ValueError, RuntimeError) as error:
-        _stop(str(error))
-
-
-def _stop(message: str) -> NoReturn:
-    # One line, however narrow the terminal: it may go to a log.
-    _say.print(" ".join(message.split()), style="red", markup=False, soft_wrap=True)
-    raise typer.Exit(1)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import pytest
 from case_checks import CASES
@@ -110,6 +111,19 @@ def test_eval_reference_whitespace_of_any_kind_to_the_last_character(data, befor
     assert not text[start].isspace() and not text[end - 1].isspace()
     assert text[start:end] == asked if asked in text else start <= len(head)
     assert locate(middle, text) == (text.find(middle), text.find(middle) + len(middle))
+
+
+@given(st.text("ab \n\x1f\u3000", max_size=12), st.text("ab \n\x1f\u3000", max_size=5))
+def test_a_quote_is_found_where_a_pattern_finds_it(text, quoted):
+    """The pattern is what the search means; it takes quadratic time where words repeat."""
+    pattern = re.compile(r"\s+".join(map(re.escape, quoted.split())))
+    found = locate(quoted, text)
+    if not quoted.strip():
+        assert found is None
+    elif quoted in text:
+        assert found == (text.index(quoted), text.index(quoted) + len(quoted))
+    else:
+        assert found == (match.span() if (match := pattern.search(text)) else None)
 
 
 def test_eval_reference_whitespace_around_the_quote():

@@ -1,5 +1,6 @@
 """The command line: `chunk` and `compare` on files that are not the course's."""
 
+import errno
 import json
 import os
 import subprocess
@@ -27,6 +28,7 @@ A bicycle travels for 3 euros, a dog rides free.
 """
 TRAM = "The tram stops at the quay.\r\n\r\nDrivers rest for thirty\nminutes after four hours.\n"
 PAGE = "<html><body><h1>Lost</h1><p>Umbrellas wait in the <b>office</b>.</p></body></html>"
+FULL = Path("/dev/full")
 QUESTIONS = [
     {
         "question": "When does the last ferry sail?",
@@ -40,7 +42,7 @@ QUESTIONS = [
         "question": "Where do umbrellas wait?",
         "excerpts": [{"document": "page.html", "quote": "Umbrellas wait in the office."}],
     },
-    {"question": "Is there a moon?"},
+    {"question": "Is there a moon?", "excerpts": []},
 ]
 
 
@@ -87,6 +89,10 @@ def read_lines(text: str) -> dict[str, list[Chunk]]:
         chunk = Chunk(**json.loads(line))
         found.setdefault(chunk.source, []).append(chunk)
     return found
+
+
+def left_out(result) -> list[str]:
+    return [line for line in result.stderr.splitlines() if line.startswith("left out: ")]
 
 
 def one_line(result, message: str) -> None:
@@ -138,10 +144,33 @@ def test_what_cannot_be_read_in_a_folder_is_named_and_left_out(run, folder):
     (folder / "latin.txt").write_bytes("caf\xe9".encode("latin-1"))
     result = run("chunk", folder)
     assert result.exit_code == 0
-    left_out = [line for line in result.stderr.splitlines() if line.startswith("left out: ")]
-    assert len(left_out) == 2
-    assert "latin.txt" in left_out[0] and "photo.png" in left_out[1]
+    said = left_out(result)
+    assert len(said) == 2 and "latin.txt" in said[0] and "photo.png" in said[1]
     assert "config.txt" not in result.output
+
+
+def test_nothing_in_a_folder_is_passed_over_in_silence(run, folder, monkeypatch):
+    (folder / "photo.png").unlink()
+    (folder / "secret").mkdir()
+    (folder / "loop.txt").symlink_to("loop.txt")
+    (folder / "linked").symlink_to(folder / "notes")
+    os.mkfifo(folder / "pipe.txt")  # it would be waited for
+    scandir = os.scandir
+
+    def guarded(path):
+        if Path(path).name == "secret":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", guarded)
+    result = run("chunk", folder)
+    assert result.exit_code == 0
+    assert sorted(left_out(result)) == [
+        f"left out: {folder}/linked: links to folders are not followed",
+        f"left out: {folder}/loop.txt: Too many levels of symbolic links",
+        f"left out: {folder}/pipe.txt: not a file",
+        f"left out: {folder}/secret: Permission denied",
+    ]
 
 
 def test_files_of_the_same_name_stay_apart(run, folder):
@@ -155,10 +184,55 @@ def test_files_of_the_same_name_stay_apart(run, folder):
     assert "blank.md" in result.stderr  # no chunks, and it says so
 
 
+def test_no_two_documents_have_one_id(run, folder):
+    """Neither the name nor the path as given is free for the last one."""
+    for path in ("a/y.txt", "b/x/y.txt", "x/y.txt"):
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_text(path)
+    found = read_lines(run("chunk", "a/y.txt", "b", "x/y.txt").stdout)
+    whole = str(folder.parent.resolve() / "x/y.txt")
+    assert {name: one.text for name, [one] in found.items()} == {
+        "y.txt": "a/y.txt",
+        "x/y.txt": "b/x/y.txt",
+        whole: "x/y.txt",
+    }
+
+
+@pytest.mark.parametrize("name", ["a[final].txt", "[b]/].txt", ":smile:.txt", "[link=x]y.txt"])
+def test_a_name_is_said_as_it_is(run, folder, name):
+    path = folder / "odd" / name
+    path.parent.mkdir(parents=True)
+    path.write_text("Dogs ride free.")
+    result = run("chunk", folder / "odd")
+    assert result.exit_code == 0 and name in result.stderr
+    path.write_bytes(b"\xff")
+    assert name in run("chunk", folder / "odd").stderr
+
+
+def test_the_output_is_no_document_and_is_not_written_over_what_was_read(run, folder):
+    text = folder / "ferry.md"
+    os.link(text, folder / "hard.md")
+    (folder / "soft.md").symlink_to(text)
+    for out in (text, folder / "hard.md", folder / "soft.md"):
+        result = run("chunk", text, "--out", out)
+        assert result.exit_code == 1 and result.stderr.splitlines() == [
+            f"left out: {text}: an option of this command names it",
+            "no document to read",
+        ]
+    assert text.read_text(encoding="utf-8") == FERRY
+
+
+def test_sizes_are_said_in_the_unit_asked_for(run, folder):
+    result = run("chunk", folder / "ferry.md", "--size", 9, "--unit", "tokens")
+    assert "size 9 tokens" in result.stderr and "sizes in tokens" in result.stderr
+    [row] = [line for line in result.stderr.splitlines() if "ferry.md" in line]
+    assert int(row.split("│")[4]) <= 9
+
+
 def test_odd_texts_and_names_go_through(run, folder):
-    (folder / "ünïcode [bold]🦥.txt").write_text("a\x00b 猫\u2028🦥", encoding="utf-8")
+    (folder / "ünïcode [bold]🦥.txt").write_text("a\x01b 猫\u2028🦥", encoding="utf-8")
     found = read_lines(run("chunk", folder).stdout)
-    assert found["ünïcode [bold]🦥.txt"][0].text.startswith("a\x00b 猫")
+    assert found["ünïcode [bold]🦥.txt"][0].text.startswith("a\x01b 猫")
 
 
 def test_chunk_errors_are_one_line(run, folder):
@@ -171,7 +245,23 @@ def test_chunk_errors_are_one_line(run, folder):
     one_line(run("chunk", "long name " * 15), "long name : no such file or folder")
     one_line(run("chunk", "long name " * 30), "long name ")  # longer than a name may be
     (folder / "empty").mkdir()
-    one_line(run("chunk", folder / "empty"), "no file that can be read")
+    one_line(run("chunk", folder / "empty"), "no document to read")
+    os.mkfifo("pipe.txt")
+    one_line(run("chunk", "pipe.txt"), "pipe.txt: not a file")
+    Path("loop").symlink_to("loop")
+    one_line(run("chunk", folder / "ferry.md", "--out", "loop"), "loop: Too many levels")
+    one_line(run("chunk", folder / "ferry.md", "--out", "n" * 300), "n: File name too long")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="no device that is always full")
+def test_a_full_disk(run, folder):
+    one_line(run("chunk", folder / "ferry.md", "--out", FULL), f"{FULL}: No space left on device")
+    result = run(
+        "compare", folder, "--questions", folder / "questions.jsonl", "--size", 20, "--out", FULL
+    )
+    # The scores, which took time, are seen all the same.
+    assert result.exit_code == 1 and "3 questions" in result.stdout
+    assert f"{FULL}: No space left on device" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -205,14 +295,16 @@ def test_compare_on_a_strangers_folder(run, folder):
     for name in names:
         assert name in result.stdout
     assert "3 questions" in result.stdout and "verdict" in result.stdout
-    assert "…" not in result.stdout  # no cell is cut, though nobody's terminal is that wide
+    assert "not scored: 1 without an answer" in result.stdout
+    assert "seconds" in result.stdout and "fewer than 6 documents" in result.stdout
+    assert "…" not in result.stdout and max(map(len, result.stdout.splitlines())) <= 80
     board = Scoreboard.load(out)
     assert [one.name for one in board.results] == names
     assert [(c.name, c.baseline) for c in board.contrasts] == [(n, names[0]) for n in names[1:]]
     # The questions lie in the folder and are no document: they would answer themselves.
     assert {*board.results[0].documents} == {"ferry.md", "notes/tram.txt", "page.html"}
     again = run("compare", folder, *options)
-    assert again.stdout == result.stdout and Scoreboard.load(out) == board
+    assert again.exit_code == 0 and Scoreboard.load(out) == board
 
 
 def test_compare_one_way_alone(run, folder):
@@ -238,11 +330,13 @@ def test_compare_errors_are_one_line(run, folder):
     one_line(compare("\n" + quote("x", "other.md")), "line 2: no document 'other.md'")
     one_line(compare("{"), "line 1: ")
     one_line(compare('{"excerpts": []}'), "line 1: no 'question'")
+    one_line(compare("[" * 100_000), "asked.jsonl, line 1: nested too deeply")
     one_line(run("compare", folder / "ferry.md", "--questions", "nowhere.jsonl"), "nowhere.jsonl")
     asked.write_text(quote("Ferry"))
     options = ("compare", folder / "ferry.md", "--questions", asked)
     one_line(run(*options, "--size", 0), "size=0 must be")
     one_line(run(*options, "--out", "no/such/scores.json"), "no folder no/such")
+    one_line(run(*options, "--out", folder), f"{folder}: a folder, not a file")
 
 
 def test_compare_without_an_embedder(run, folder, monkeypatch):
@@ -255,11 +349,15 @@ def test_compare_without_an_embedder(run, folder, monkeypatch):
     one_line(run("compare", folder / "ferry.md", "--questions", asked), "Tried: one two")
 
 
-def test_compare_of_questions_that_nothing_answers(run, folder):
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("\n", "no questions"), (json.dumps(QUESTIONS[3]), "none of the questions has an excerpt")],
+)
+def test_compare_of_questions_that_nothing_answers(run, folder, monkeypatch, text, message):
+    monkeypatch.setattr(cli, "load_embedder", None)  # it is not even loaded
     asked = folder.parent / "asked.jsonl"
-    for text in ("", '{"question": "Is there a moon?"}\n'):
-        asked.write_text(text)
-        one_line(run("compare", folder / "ferry.md", "--questions", asked), "question")
+    asked.write_text(text)
+    one_line(run("compare", folder / "ferry.md", "--questions", asked), f"asked.jsonl: {message}")
 
 
 # --- the real thing ---------------------------------------------------------------------
@@ -278,6 +376,16 @@ def test_the_module_chunks_files(folder):
     for command, option in (("chunk", "--overlap"), ("compare", "--questions")):
         shown = run_module(command, "--help")
         assert shown.returncode == 0 and option in shown.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not FULL.exists(), reason="no device that is always full")
+def test_standard_output_that_is_full(folder):
+    command = [sys.executable, "-m", "chunking_lib", "chunk", "docs/ferry.md"]
+    with FULL.open("w") as full:
+        result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert result.returncode == 1
+    assert result.stderr == "standard output: No space left on device\n"
 
 
 @pytest.mark.slow
