@@ -6,10 +6,12 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 from chunking_lib.chunk import Document
 from chunking_lib.formats.pdf_blocks import (
+    LARGER,
     Block,
     Style,
     footnotes,
@@ -27,12 +29,18 @@ from chunking_lib.formats.source import pipe_table, read_file
 
 __all__ = ["load_pdf"]
 
+_Place = tuple[str, int]
+# The number itself, which is written after a "#", and maybe words as in "Page 1 of 2".
+_PAGE_NUMBER = re.compile(r"(?=.*#)(?:[\W\d_]|page|of)+", re.IGNORECASE)
+
 
 def load_pdf(path: str | Path, *, id: str | None = None) -> Document:
     """Make a document of the text layer of a PDF.
 
-    1. Headers and footers are left out: lines near the edge of the page that repeat at the same
-       height on other pages, numbers apart. So are the words inside drawings.
+    1. Headers and footers are left out, but no page is emptied: lines near the edge, no larger than
+       the text, that stand at the same height on three pages or more, and on a third of all. One
+       number may count up with the pages; of page numbers alone, two are enough. So are the words
+       inside drawings.
     2. Columns are read one after the other. Lines become paragraphs by their size, their distance
        and their place; a paragraph goes on over the end of a column or page.
     3. A word broken at the end of a line is joined, unless the document has it with a hyphen.
@@ -40,32 +48,52 @@ def load_pdf(path: str | Path, *, id: str | None = None) -> Document:
        footnote follows the last paragraph that begins on its page. Headings are plain lines.
 
     A PDF says where each character stands and little else: all of this is inferred, and a page that
-    is laid out in an unusual way can come out wrong. Turned text comes
-    last on its page.
+    is laid out in an unusual way can come out wrong. Turned text comes last on its page. Where the
+    file does not say which letter it shows, there is U+FFFD.
 
     Args:
         path: the file.
         id: the id of the document; by default the name of the file.
     Raises:
-        ValueError: a file that cannot be read: missing, empty, broken, no PDF, encrypted with a
-            password, or without a text layer. The message names the file and the reason.
+        ValueError: a file that cannot be read: missing, empty, no PDF, encrypted with a password,
+            broken (one page is enough, and so are 50 MB of content on it), without a text layer, or
+            with one of which more than half is no letters. The message names the file, the reason
+            and, if there is one, the page.
         RuntimeError: pdfplumber is not installed.
 
     `metadata["pages"]` has a span `(start, end)` of the text for each page. Where a footnote comes
     after a paragraph that goes on to the next page, the spans of the two pages overlap.
-    `metadata["pages_without_text"]`, if present, lists pages that hold nothing but pictures.
+    `metadata["pages_without_text"]`, if present, lists pages that hold nothing but pictures, and
+    `metadata["pages_with_unknown_letters"]` those with a U+FFFD of this kind.
     """
     pages = _read(path)
-    if not any(page.pieces or page.tables for page in pages):
+    _check_letters(path, pages)
+    text, spans = _write(pages)
+    metadata: dict[str, object] = {"pages": spans}
+    found = {
+        "pages_without_text": [
+            p.number for p in pages if p.pictures and not (p.pieces or p.tables)
+        ],
+        "pages_with_unknown_letters": [p.number for p in pages if p.unmapped],
+    }
+    metadata |= {name: numbers for name, numbers in found.items() if numbers}
+    return Document(text, id=Path(path).name if id is None else id, metadata=metadata)
+
+
+def _check_letters(path: str | Path, pages: Sequence[Page]) -> None:
+    letters, unmapped = sum(p.letters for p in pages), sum(p.unmapped for p in pages)
+    if 2 * unmapped > letters:
+        raise ValueError(
+            f"{path}: the file does not say which letters {unmapped} of its {letters} characters "
+            "are; run OCR on its pages (for example OCRmyPDF with --force-ocr)"
+        )
+    if any(page.pieces or page.tables for page in pages):
+        return
+    if any(page.pictures or page.shapes for page in pages):
         raise ValueError(
             f"{path}: no text layer, only pictures of pages; run OCR first (for example OCRmyPDF)"
         )
-    text, spans = _write(pages)
-    metadata: dict[str, object] = {"pages": spans}
-    unread = [p.number for p in pages if p.pictures and not (p.pieces or p.tables)]
-    if unread:
-        metadata["pages_without_text"] = unread
-    return Document(text, id=Path(path).name if id is None else id, metadata=metadata)
+    raise ValueError(f"{path}: no text layer, and no pictures: nothing was found on its pages")
 
 
 def _read(path: str | Path) -> list[Page]:
@@ -78,41 +106,61 @@ def _read(path: str | Path) -> list[Page]:
     try:
         import pdfplumber
         from pdfminer.pdfdocument import PDFPasswordIncorrect
+
+        from chunking_lib.formats.pdf_streams import check_content, check_tree
     except ImportError as error:
         raise RuntimeError("reading a PDF needs pdfplumber: pip install pdfplumber") from error
-    pages = []
+    pages: list[Page] = []
+    where = ""
     try:
         with pdfplumber.open(io.BytesIO(data)) as pdf:
+            check_tree(pdf)
             for number, page in enumerate(pdf.pages, start=1):
+                where = f"page {number}: "
+                check_content(page.page_obj)
                 pages.append(read_page(page, number))
                 page.close()
     except Exception as error:  # the parser raises whatever it stumbles over
         causes = [error, error.__cause__, *error.args]
         if any(isinstance(cause, PDFPasswordIncorrect) for cause in causes):
             raise ValueError(f"{path}: encrypted; it needs a password") from error
-        raise ValueError(f"{path}: broken PDF ({type(error).__name__}: {error})") from error
+        raise ValueError(f"{path}: broken PDF ({where}{type(error).__name__}: {error})") from error
     if not pages:
         raise ValueError(f"{path}: broken PDF (no pages found)")
     return pages
 
 
-def _running(pages: Sequence[Page]) -> set[tuple[str, int]]:
-    """Return header and footer lines: the text, and the height in steps of three points."""
-    seen: Counter[tuple[str, int]] = Counter()
+def _drop_running(pages: Sequence[Page], body: float) -> None:
+    """Take the headers and footers out of the pages, but for a page that has nothing else."""
+    seen: Counter[_Place] = Counter()
     for page in pages:
-        seen.update({_place(line) for line in page.pieces if _at_edge(line, page)})
-    # Left and right pages often take turns, and a first page has none.
-    least = max(2, len(pages) // 3)
-    return {place for place, count in seen.items() if count >= least}
+        seen.update({place for line in page.pieces for place in _places(line, page, body)})
+
+    def runs(place: _Place) -> bool:
+        least = 2 if _PAGE_NUMBER.fullmatch(place[0]) else 3
+        # Left and right pages often take turns, and a first page has none.
+        return seen[place] >= max(least, len(pages) // 3)
+
+    for page in pages:
+        kept = [line for line in page.pieces if not any(map(runs, _places(line, page, body)))]
+        if kept or page.tables:
+            page.pieces = kept
 
 
-def _at_edge(line: Line, page: Page) -> bool:
-    return line.box.bottom < 0.12 * page.height or line.box.top > 0.88 * page.height
+def _places(line: Line, page: Page, body: float) -> Iterator[_Place]:
+    """Yield what a header or footer would have in common with others; nothing if it cannot be one.
 
-
-def _place(line: Line) -> tuple[str, int]:
-    text = re.sub(r"\d+|^[ivxlc]+$", "#", line.text)
-    return text, round(line.box.top / 3)
+    That is its height, in steps of three points, and its text: as it is, or with one number
+    written as its distance to the number of the page.
+    """
+    at_edge = line.box.bottom < 0.12 * page.height or line.box.top > 0.88 * page.height
+    if not at_edge or line.size > LARGER * body:
+        return
+    height = round(line.box.top / 3)
+    yield re.sub("^[ivxlc]+$", "#", line.text), height
+    for number in islice(re.finditer(r"\d{1,9}", line.text), 9):  # a header has no more of them
+        distance = f"#{int(number[0]) - page.number}"
+        yield line.text[: number.start()] + distance + line.text[number.end() :], height
 
 
 def _write(pages: Sequence[Page]) -> tuple[str, list[tuple[int, int]]]:
@@ -122,12 +170,9 @@ def _write(pages: Sequence[Page]) -> tuple[str, list[tuple[int, int]]]:
         for line in page.pieces:
             sizes[line.size] += len(line.text)
     body = sizes.most_common(1)[0][0] if sizes else 10.0
-    running = _running(pages)
+    _drop_running(pages, body)
     layout, turned = [], []
     for page in pages:
-        page.pieces = [
-            line for line in page.pieces if not (_at_edge(line, page) and _place(line) in running)
-        ]
         lines = without_figures(page, body)
         turned.append([line for line in lines if line.turned])
         items: list[Item] = [*(line for line in lines if not line.turned), *page.tables]

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from chunking_lib.formats.pdf_lines import Item, Line, Table
 from chunking_lib.formats.pdf_tables import BULLET, NUMBER
 
-__all__ = ["Block", "Style", "footnotes", "runs_on", "split_footnotes", "to_blocks"]
+__all__ = ["LARGER", "Block", "Style", "footnotes", "runs_on", "split_footnotes", "to_blocks"]
 
+LARGER = 1.05  # a heading is larger than the body by more than this
 _END = re.compile("[.!?…:。！？][)\\]\"'”’»」]*[¹²³⁰-⁹*†‡]*$")
 _BULLETS = frozenset("•‣◦▪●○■□\uf0b7\uf0a7")
 _MARK = re.compile("[¹²³⁰-⁹*†‡§]")
@@ -68,7 +69,7 @@ class Style:
         return min(often) if size == self.body or min(often) < 1.7 * size else 1.4 * size
 
     def heading(self, line: Line) -> bool:
-        return line.size > 1.05 * self.body or line.bold
+        return line.size > LARGER * self.body or line.bold
 
     def goes_on(self, above: Line, line: Line) -> bool:
         """Say whether two lines have the same look and the distance of lines in a paragraph."""

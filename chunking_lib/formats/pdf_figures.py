@@ -37,17 +37,23 @@ def without_figures(page: Page, body: float) -> list[Line]:
 
 def _drawings(page: Page) -> list[Box]:
     groups: list[tuple[Box, list[tuple[Box, bool]]]] = []
+    done: list[tuple[Box, list[tuple[Box, bool]]]] = []
     for shape in sorted(page.shapes):
         box, members = shape[0], [shape]
         apart = []
         for group in groups:
             if group[0].near(box, 3):
-                box, members = box.around(group[0]), members + group[1]
+                box = box.around(group[0])
+                # Add the short list to the long one: thousands of shapes may make one drawing.
+                members, rest = sorted((group[1], members), key=len, reverse=True)
+                members += rest
+            elif group[0].x1 + 3 < shape[0].x0:  # shapes come from left to right: none touches it
+                done.append(group)
             else:
                 apart.append(group)
         groups = [*apart, (box, members)]
     found = []
-    for box, members in groups:
+    for box, members in done + groups:
         edges = {(round(member.x0), round(member.x1)) for member, _ in members}
         curved = any(curve for _, curve in members)
         large = min(box.x1 - box.x0, box.bottom - box.top) > 20

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from chunking_lib.formats.html_blocks import clean
@@ -15,6 +16,7 @@ from chunking_lib.formats.pdf_tables import find_ruled, read_ruled
 
 __all__ = ["Page", "read_page"]
 
+_UNMAPPED = re.compile(r"\(cid:\d+\)")  # how pdfminer writes a code without a letter
 _CONTROLS = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _BOLD = re.compile("bold|black|heavy|demi", re.IGNORECASE)
 
@@ -29,14 +31,20 @@ class Page:
     tables: list[Table]
     shapes: list[tuple[Box, bool]]  # and whether it is a curve
     pictures: int
+    letters: int  # characters that are no blanks
+    unmapped: int  # of these, those of which the file does not say which letter they are
 
 
 def read_page(page: Any, number: int) -> Page:
     """Read a page of pdfplumber.
 
     A piece of a line ends where a gap is wider than between words: at the edge of a column or of a
-    table cell. Words inside ruled tables go into the table.
+    table cell. Words inside ruled tables go into the table. A character without a letter is U+FFFD.
     """
+    unmapped = [char for char in page.chars if _UNMAPPED.fullmatch(char["text"])]
+    for character in unmapped:
+        character["text"] = "\ufffd"
+    letters = sum(not char["text"].isspace() for char in page.chars)
     characters, turned = _upright(page.chars)
     words = list(_words(page, characters))
     tables, shapes = [], []
@@ -56,25 +64,35 @@ def read_page(page: Any, number: int) -> Page:
         for group in line.split(0.8)
     ]
     pieces += [Line([word], number, turned=True) for word in _turned(turned)]
-    return Page(number, page.height, pieces, tables, shapes, len(page.images))
+    pictures = len(page.images)
+    return Page(number, page.height, pieces, tables, shapes, pictures, letters, len(unmapped))
 
 
 def _upright(characters: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], ...]:
-    """Drop what is printed twice to look bold, and set turned text apart."""
+    """Drop what is printed twice to look bold, and set turned text apart.
+
+    The second print is moved by a tenth of the size, but by no more than half the width of the
+    character: in "ll", which is narrow, the second "l" stands a whole width away.
+    """
     kept: list[dict[str, Any]] = []
     turned: list[dict[str, Any]] = []
-    seen: set[tuple[str, int, int]] = set()
+    seen: defaultdict[tuple[str, int, int], list[tuple[float, float]]] = defaultdict(list)
     for character in characters:
-        if not character["upright"]:
+        # Upside down and vertical text are "upright" too, but do not run to the right.
+        if not character["upright"] or character["adv"] * character["matrix"][0] < 0:
             turned.append(character)
             continue
-        text, x, y = character["text"], round(character["x0"]), round(character["top"])
+        text, left, top = character["text"], character["x0"], character["top"]
+        width, step = character["x1"] - left, character["size"] / 10 or 1
         if kept and kept[-1]["text"] == " " and _covers(character, kept[-1]):
             kept.pop()  # how some programs write a soft hyphen that is not used
         if not text.isspace():
-            if any((text, x + i, y + j) in seen for i in (0, -1, 1) for j in (0, -1, 1)):
+            x, y = round(left / step), round(top / step)
+            near = [seen.get((text, x + i, y + j), ()) for i in (0, -1, 1) for j in (0, -1, 1)]
+            # Measured again: a cell of the grid is elsewhere for text of another size.
+            if any(abs(u - left) <= width / 2 and abs(v - top) < 2 * step for u, v in chain(*near)):
                 continue
-            seen.add((text, x, y))
+            seen[text, x, y].append((left, top))
         kept.append(character)
     return kept, turned
 
@@ -90,7 +108,7 @@ def _turned(characters: list[dict[str, Any]]) -> Iterator[Word]:
     runs: list[tuple[str, Box, float]] = []
     for character in characters:
         box = Box(*(character[name] for name in ("x0", "top", "x1", "bottom")))
-        size = box.x1 - box.x0
+        size = max(box.x1 - box.x0, box.bottom - box.top)
         if runs and box.near(runs[-1][1], size):
             runs[-1] = runs[-1][0] + character["text"], runs[-1][1].around(box), size
         else:
