@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import threading
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +43,8 @@ _BATCH = 32
 _ROWS = 16  # tokens in a batch, at least
 _ONE_AT_A_TIME = threading.Lock()  # torch has one number of threads for all
 _LONG_WORK = 500  # texts to embed, before a progress bar shows
+_SAID = 300  # characters of a service's own words to pass on
+_WORD = re.compile(r"\w")
 
 
 class UnseenWarning(UserWarning):
@@ -114,13 +118,18 @@ class _Embedder:
         return parts
 
     def unseen(self, text: str) -> int:
-        """Return how many tokens at the end of `text` the model does not read."""
+        """Return how many tokens at the end of `text` the model does not read.
+
+        What the model's vocabulary has no tokens for, such as a word of more than 100 letters for
+        MiniLM, is one unknown token. It counts as read, though the model learns nothing from it.
+        """
         return max(0, self.count(text) - self.max_tokens)
 
     def encode(self, texts: Sequence[str], *, pool: bool = False) -> Vectors:
         """Return one vector of length 1 for each text.
 
-        1. A blank text has no meaning to embed: its row is zero.
+        1. A text that is blank, or that the model has no token for, such as a private sign of a
+           font, has no meaning to embed: its row is zero.
         2. A text longer than `max_tokens` is read up to there, and one warning says how much was
            left out. With `pool` it is read in windows instead, and their vectors are averaged,
            weighted by their tokens.
@@ -132,13 +141,11 @@ class _Embedder:
         Returns:
             float32, texts × dimensions.
         Raises:
-            ValueError: one string in place of a list.
+            ValueError: anything but strings in a list, a tuple, an array or the like.
         """
-        if isinstance(texts, str):
-            raise ValueError(f"texts={texts[:20]!r} is one string and must be a list of strings")
-        texts = [without_surrogates(text) for text in texts]
+        texts = [without_surrogates(text) for text in _listed(texts)]
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
-        filled = [i for i, text in enumerate(texts) if not is_blank(text)]
+        filled = [i for i, text in enumerate(texts) if self._has_tokens(text)]
         if not filled:
             return vectors
         if not pool:
@@ -151,6 +158,10 @@ class _Embedder:
             vectors[i] += size * vector
         vectors[filled] = _normalise(vectors[filled])
         return vectors
+
+    def _has_tokens(self, text: str) -> bool:
+        # A letter or digit has one, be it for what is unknown: most texts need no counting.
+        return not is_blank(text) and (_WORD.search(text) is not None or self.count(text) > 0)
 
     def _warn(self, texts: list[str], total: int) -> None:
         # No token is shorter than a byte: most texts need no counting.
@@ -278,12 +289,12 @@ class OpenAIEmbedder(_Embedder):
         from chunking_lib.models import load_tokenizer
 
         self._client = client
+        self.dimensions = 0  # not known yet
         #: OpenAI's vocabulary, offline.
         self.tokenizer = load_tokenizer("cl100k_base")
-        probe = self._request(name, ["."])
         super().__init__(
             name,
-            dimensions=probe.shape[1],
+            dimensions=self._request(name, ["."]).shape[1],
             max_tokens=8191,
             fingerprint=f"openai {client.base_url} {name}",
             cache=cache,
@@ -311,15 +322,49 @@ class OpenAIEmbedder(_Embedder):
         try:
             reply = self._client.embeddings.create(model=name, input=texts, encoding_format="float")
             rows = {item.index: item.embedding for item in reply.data}
-            return np.array([rows[i] for i in range(len(texts))], dtype=np.float32)
+            vectors = np.array([rows[i] for i in range(len(texts))], dtype=np.float32)
+            # Before they reach the cache. NaN and infinity have no length that is finite.
+            lengths = np.linalg.norm(vectors, axis=1)
+            fits = vectors.ndim == 2 and self.dimensions in (0, vectors.shape[1])
+            if fits and (lengths > 0).all() and np.isfinite(lengths).all():
+                return vectors
+            raise ValueError(vectors.shape)
         except openai.OpenAIError as error:
-            problem = str(error).replace(self._client.api_key, "…")
-        except (AttributeError, KeyError, TypeError, ValueError):
-            problem = f"the reply does not hold {len(texts)} vectors of one length"
+            problem = _redact(str(error), self._client.api_key)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+            wanted = f"{self.dimensions} finite numbers" if self.dimensions else "finite numbers"
+            problem = f"the reply does not hold {len(texts)} vectors of {wanted}, not all zero"
         # Not chained: a service may repeat the key in what it says.
         raise RuntimeError(
             f"no embeddings of {name!r} from {self._client.base_url.host}: {problem}"
         )
+
+
+def _listed(texts: Sequence[str]) -> list[str]:
+    if isinstance(texts, str):
+        raise ValueError(f"texts={texts[:20]!r} is one string and must be a list of strings")
+    if isinstance(texts, bytes | Mapping | Set) or not isinstance(texts, Iterable):
+        raise ValueError(f"texts={texts!r:.40} must be a list of strings")
+    listed = list(texts)
+    for text in listed:
+        if not isinstance(text, str):
+            raise ValueError(f"texts has {text!r:.40} and must be a list of strings")
+    return listed
+
+
+def _redact(said: str, key: str) -> str:
+    """Return the beginning of what a service says, without any 8 characters of the key."""
+    said = " ".join(unquote(said).split())
+    said = said if len(said) <= _SAID else f"{said[:_SAID]}…"
+    width = min(8, len(key))
+    pieces = {key[i : i + width] for i in range(len(key) - width + 1)}
+    hidden = {
+        j for i in range(len(said)) if said[i : i + width] in pieces for j in range(i, i + width)
+    }
+    return "".join(
+        character if i not in hidden else "" if i - 1 in hidden else "…"
+        for i, character in enumerate(said)
+    )
 
 
 def _normalise(vectors: Vectors) -> Vectors:
@@ -374,8 +419,8 @@ def open_model(
     bars.disable_progress_bar()  # "Loading weights": it would stand in every notebook
     try:
         model = SentenceTransformer(source, device="cpu", local_files_only=local)
-    except OSError as error:
-        reason = str(error).strip().split("\n")[0]
+    except Exception as error:  # what it raises for a broken folder has no common base class
+        reason = f"{type(error).__name__}: {error}".split("\n")[0]
         raise RuntimeError(
             f"cannot load the model {name!r}: {reason}. It must be a folder, or a name on the "
             "model hub and a network the first time"
@@ -411,7 +456,10 @@ def _hash_weights(model: Any) -> str:
 
 def open_openai(name: str, *, cache: bool) -> OpenAIEmbedder:
     """Connect to OpenAI, or to the server that `OPENAI_BASE_URL` names."""
-    if not (os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL")):
+    key = os.environ.get("OPENAI_API_KEY", "").strip()  # a line end, if it was read from a file
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise RuntimeError("OPENAI_API_KEY has a character that no key has: copy it once more")
+    if not (key or os.environ.get("OPENAI_BASE_URL")):
         raise RuntimeError(
             f"name={name!r} needs OpenAI's service: set OPENAI_API_KEY, or OPENAI_BASE_URL for a "
             "server of your own"
@@ -420,5 +468,5 @@ def open_openai(name: str, *, cache: bool) -> OpenAIEmbedder:
         import openai
     except ImportError as error:
         raise RuntimeError("the package openai is not installed: pip install openai") from error
-    client = openai.OpenAI(api_key=os.environ.get("OPENAI_API_KEY") or "no-key")
+    client = openai.OpenAI(api_key=key or "no-key")
     return OpenAIEmbedder(name, client, cache=cache)

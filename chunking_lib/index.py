@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import json
 import os
+import textwrap
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from chunking_lib.chunk import Chunk, Document, chunk_id
+import numpy as np
+from numpy.typing import NDArray
+
+from chunking_lib.chunk import Chunk, Document, chunk_id, is_blank
 from chunking_lib.length import Length
 from chunking_lib.models import load_tokenizer, without_surrogates
-from chunking_lib.retrieve import Encoder, merge_hits
+from chunking_lib.retrieve import Encoder, _vectors, merge_hits
 
 __all__ = ["ChunkIndex", "Hit", "RagPipeline"]
 
 Chunker = Callable[[Document], list[Chunk]]
 
-# How widely Chroma looks. Its defaults miss near neighbours now and then.
-_EXACT = {"ef_construction": 400, "ef_search": 400, "max_neighbors": 64}
+# For its approximate search, not used here, Chroma builds a graph: the smallest costs least.
+_GRAPH = {"ef_construction": 10, "max_neighbors": 4}
+_STEP = 1000  # chunks in one question to Chroma
+_MISSES = 20  # chunks in a row that do not fit a budget, before the search ends
 
 
 class Hit(NamedTuple):
@@ -35,14 +44,22 @@ class ChunkIndex:
     A chunk's id is made from its document, place and text: the same text at two places is two
     chunks, and adding a chunk again changes nothing. Nothing is sent anywhere.
 
-    Chroma's search is approximate. It is set up to be exact on a course's worth of chunks; scores
-    are computed with `retrieve`, which is exact on any number.
+    Chroma keeps the chunks; the search is exact, on any number. Chroma's own is approximate: it
+    walks a graph of neighbours, and can miss the best chunk for a thousand copies of a footer. So
+    all vectors are held in memory, 1.5 KB each for MiniLM, and all are compared: at 10,000 chunks
+    some tenths of a second, and several seconds the first time and after a change. A database for
+    millions of chunks has to approximate.
+
+    One process at a time: what another one has written meanwhile cannot be read, and is an error.
 
     Args:
-        embedder: makes the vectors.
+        embedder: makes the vectors, of length 1, or 0 for a text with nothing to embed. Its `name`,
+            or that of its class, is kept with the index, which can only be opened with it again.
         path: a folder to keep the index in; in memory, and gone with the program, if None.
     Raises:
-        RuntimeError: chromadb is not installed.
+        ValueError: a `path` that is no path, or whose chunks are another embedder's or another
+            program's.
+        RuntimeError: chromadb is not installed, or cannot open the folder.
 
     ```python
     index = ChunkIndex(load_embedder())
@@ -53,13 +70,24 @@ class ChunkIndex:
 
     def __init__(self, embedder: Encoder, path: str | Path | None = None) -> None:
         self._embedder = embedder
+        name = getattr(embedder, "name", type(embedder).__name__)
         self._collection: Any = _connect(path).get_or_create_collection(
             # Clients in memory share their collections, so each index needs a name of its own.
             f"chunks-{uuid.uuid4()}" if path is None else "chunks",
             embedding_function=None,
-            # Vectors have length 1, or 0: then the inner product is the cosine, and never NaN.
-            configuration={"hnsw": {"space": "ip", **_EXACT}},
+            metadata={"embedder": name},  # of one that is there already, its own is kept
+            configuration={"hnsw": {"space": "ip", **_GRAPH}},
         )
+        if (made_with := (self._collection.metadata or {}).get("embedder")) != name:
+            maker = f"{made_with!r}" if made_with else "an older version, or another program"
+            raise ValueError(
+                f"path={str(path)!r} holds chunks of {maker}, not of the embedder {name!r}: "
+                "choose another folder, or delete this one and add the chunks again"
+            )
+        # What the last search read: ids as Chroma lists them, then in the order of the vectors.
+        self._listed: list[str] = []
+        self._ids: list[str] = []
+        self._vectors: NDArray[np.float32] = np.zeros((0, 0), dtype=np.float32)
 
     def __len__(self) -> int:
         return int(self._collection.count())
@@ -68,21 +96,23 @@ class ChunkIndex:
         """Add chunks; one that is there already is replaced by itself.
 
         Raises:
-            ValueError: vectors of another length than those in the index.
+            ValueError: metadata that JSON does not keep as they are, such as a tuple or a set;
+                vectors that are not one for each text, of length 1 or 0, or that are of another
+                number of dimensions than those in the index.
         """
         chunks = list({chunk_id(chunk): chunk for chunk in chunks}.values())
         if not chunks:
             return
-        vectors = self._embedder.encode([chunk.embedding_text for chunk in chunks])
+        kept = [_store(chunk) for chunk in chunks]
+        vectors = _vectors(self._embedder, [chunk.embedding_text for chunk in chunks])
         self._check(vectors.shape[1])
-        step = 1000
-        for i in range(0, len(chunks), step):
-            part = chunks[i : i + step]
+        for i in range(0, len(chunks), _STEP):
+            part = chunks[i : i + _STEP]
             self._collection.upsert(
                 ids=[chunk_id(chunk) for chunk in part],
-                embeddings=vectors[i : i + step],
+                embeddings=vectors[i : i + _STEP],
                 documents=[without_surrogates(chunk.text) for chunk in part],
-                metadatas=[_store(chunk) for chunk in part],
+                metadatas=kept[i : i + _STEP],
             )
 
     def replace(self, source: str, chunks: Iterable[Chunk]) -> None:
@@ -107,27 +137,66 @@ class ChunkIndex:
     def search(self, question: str, k: int = 5) -> list[Hit]:
         """Return the `k` chunks most similar to the question, or all if there are fewer.
 
+        Equal scores are in order of the documents' ids and of the text.
+
         Raises:
-            ValueError: a `k` below 1, or a vector of another length than those in the index.
+            ValueError: a `k` that is no whole number of 1 or more, a blank question, or a vector
+                that `add` would refuse.
+            RuntimeError: another process has changed the index.
         """
-        if k < 1:
-            raise ValueError(f"k={k!r} must be 1 or more")
-        vector = self._embedder.encode([question])
-        if not len(self):
-            return []
+        whole = hasattr(k, "__index__") and not isinstance(k, bool)
+        if not whole or k < 1:
+            raise ValueError(f"k={k!r} must be a whole number of 1 or more")
+        return list(islice(self._hits(question, min(k, _STEP)), k))
+
+    def _hits(self, question: str, step: int) -> Iterator[Hit]:
+        """Yield all chunks, best first, fetched `step` at a time."""
+        if not isinstance(question, str) or is_blank(question):
+            raise ValueError(f"question={question!r} must be a text that is not blank")
+        vector = _vectors(self._embedder, [question])
         self._check(vector.shape[1])
-        found = self._collection.query(
-            query_embeddings=vector,
-            n_results=min(k, len(self)),
-            include=["documents", "metadatas", "distances"],
-        )
-        hits = [
-            Hit(_restore(text, metadata), 1.0 - distance)
-            for text, metadata, distance in zip(
-                found["documents"][0], found["metadatas"][0], found["distances"][0], strict=True
-            )
-        ]
-        return sorted(hits, key=lambda hit: (-hit.score, hit.chunk.source, hit.chunk.start))
+        self._read()
+        if not self._ids:
+            return
+        # Not a matrix product, where a score depends, in its last bit, on the place of the row.
+        scores = (self._vectors * vector).sum(axis=1)
+        order = np.argsort(-scores, kind="stable")
+        for start in range(0, len(order), step):
+            part = order[start : start + step]
+            ids = [self._ids[i] for i in part]
+            found = self._collection.get(ids=ids, include=["documents", "metadatas"])
+            chunks = {
+                one: _restore(text, kept)
+                for one, text, kept in zip(
+                    found["ids"], found["documents"], found["metadatas"], strict=True
+                )
+            }
+            for one, score in zip(ids, scores[part], strict=True):
+                yield Hit(chunks[one], float(score))
+
+    def _read(self) -> None:
+        """Read all vectors, in order of the text, unless they are those that were read last."""
+        from chromadb.errors import ChromaError
+
+        listed = self._collection.get(include=[])["ids"]
+        if listed == self._listed:
+            return
+        rows: list[tuple[dict[str, Any], str, NDArray[np.float32]]] = []
+        try:
+            for i in range(0, len(listed), _STEP):
+                part = self._collection.get(
+                    ids=listed[i : i + _STEP], include=["embeddings", "metadatas"]
+                )
+                vectors = part["embeddings"].astype(np.float32)
+                rows += zip(part["metadatas"], part["ids"], vectors, strict=True)
+        except ChromaError as error:
+            raise RuntimeError(
+                "another process has changed the index meanwhile: make a new ChunkIndex, in a new "
+                "process"
+            ) from error
+        rows.sort(key=lambda row: (json.loads(row[0]["source"]), row[0]["start"]))
+        self._listed, self._ids = listed, [one for _, one, _ in rows]
+        self._vectors = np.array([vector for _, _, vector in rows], dtype=np.float32)
 
     def _check(self, dimensions: int) -> None:
         stored = self._collection.get(limit=1, include=["embeddings"])["embeddings"]
@@ -138,9 +207,12 @@ class ChunkIndex:
 
 
 def _connect(path: str | Path | None) -> Any:
+    if path is not None and not (isinstance(path, str | Path) and str(path)):
+        raise ValueError(f"path={path!r} must be a folder, or None")
     try:
         import chromadb
         from chromadb.config import Settings
+        from chromadb.errors import ChromaError
     except ImportError as error:
         raise RuntimeError("chromadb is not installed: pip install chromadb") from error
 
@@ -151,7 +223,12 @@ def _connect(path: str | Path | None) -> Any:
     def connect(settings: Any) -> Any:
         if path is None:
             return chromadb.EphemeralClient(settings)
-        return chromadb.PersistentClient(str(path), settings)
+        try:
+            return chromadb.PersistentClient(str(Path(path).expanduser()), settings)
+        except (ChromaError, OSError) as error:
+            raise RuntimeError(
+                f"path={str(path)!r} cannot be opened as an index: {error}"
+            ) from error
 
     try:
         return connect(Settings())
@@ -161,17 +238,31 @@ def _connect(path: str | Path | None) -> Any:
 
 def _store(chunk: Chunk) -> dict[str, str | int | bool]:
     """Return what Chroma keeps beside the text: flat, and never empty."""
+    metadata = _to_json(chunk.metadata)
     kept: dict[str, str | int | bool] = {
         "source": json.dumps(chunk.source),  # a file's name may hold half a surrogate pair
         "start": chunk.start,
         "end": chunk.end,
         "context": json.dumps(chunk.context),
         "derived": chunk.derived,
-        "metadata": json.dumps(chunk.metadata),
+        "metadata": metadata,
     }
     if without_surrogates(chunk.text) != chunk.text:
         kept["text"] = json.dumps(chunk.text)
     return kept
+
+
+def _to_json(metadata: dict[str, Any]) -> str:
+    try:
+        written = json.dumps(metadata)
+    except (TypeError, ValueError):  # a set, a path, a number of NumPy
+        written = "{}"
+    if json.loads(written) != metadata:  # a tuple comes back as a list
+        raise ValueError(
+            f"metadata={metadata!r} must hold texts, numbers, None, and lists and dicts of them, "
+            "with texts as keys"
+        )
+    return written
 
 
 def _restore(text: str, kept: dict[str, Any]) -> Chunk:
@@ -192,9 +283,12 @@ class RagPipeline:
     Args:
         chunker: from a document to chunks.
         embedder: makes the vectors.
-        path: a folder for the index; in memory if None.
+        path: a folder for the index and the texts of the documents; in memory if None. A pipeline
+            that is made with it later goes on where this one stopped.
         llm: from a prompt to an answer; without it there are prompts, but no answers.
         length: measures what is sent; tokens of OpenAI's o200k if None.
+    Raises:
+        ValueError, RuntimeError: as `ChunkIndex`.
     """
 
     def __init__(
@@ -208,46 +302,68 @@ class RagPipeline:
     ) -> None:
         self._chunker, self._llm = chunker, llm
         self._index = ChunkIndex(embedder, path)
-        self._documents: dict[str, Document] = {}
+        self._documents = _Documents(None if path is None else Path(path).expanduser())
         self._length: Length = length or load_tokenizer("o200k_base").count
 
     def index(self, documents: Iterable[Document]) -> int:
         """Index documents, each in place of its older version; return the number of chunks in all.
 
         Raises:
-            ValueError: a document without an id, or chunks that do not carry it as their source.
+            ValueError: a document without an id, two with the same, or chunks that do not carry it
+                as their source.
         """
+        documents = list(documents)
+        seen: set[str] = set()
         for document in documents:
             if not document.id:
                 raise ValueError("a document needs an id: its chunks are found again by it")
-            self._documents[document.id] = document
-            self._index.replace(document.id, self._chunker(document))
+            if document.id in seen:
+                raise ValueError(f"two documents have the id {document.id!r}")
+            seen.add(document.id)
+        for document in documents:
+            chunks = self._chunker(document)
+            # If what follows fails halfway, chunks must not be merged with another version's text.
+            self._documents.forget(document.id)
+            self._index.replace(document.id, chunks)
+            self._documents.keep(document)
         return len(self._index)
 
     def retrieve(self, question: str, *, budget: int = 1000) -> list[Chunk]:
         """Return passages for a question: the best chunks that fit the budget, neighbours merged.
 
+        A chunk that does not fit is passed over, as a smaller one may; after 20 in a row the search
+        ends.
+
         Args:
             question: the question.
             budget: the most that all passages may measure together, in units of `length`.
         Raises:
-            ValueError: a budget below 1.
+            ValueError: a budget below 1, or a blank question.
+            RuntimeError: as `ChunkIndex.search`.
         """
-        if budget < 1:
+        if not budget >= 1:
             raise ValueError(f"budget={budget!r} must be 1 or more")
+        length = functools.cache(self._length)  # most passages stay as they are from hit to hit
         chosen: list[Chunk] = []
-        for hit in self._index.search(question, k=max(1, min(len(self._index), 100))):
-            passages = merge_hits([*chosen, hit.chunk], self._documents)
-            if sum(self._length(passage.embedding_text) for passage in passages) > budget:
-                continue  # a smaller one may still fit
-            chosen.append(hit.chunk)
-        return merge_hits(chosen, self._documents)
+        misses = 0
+        for hit in self._index._hits(question, 100):
+            passages = merge_hits([*chosen, hit.chunk], self._documents.texts)
+            if sum(length(passage.embedding_text) for passage in passages) <= budget:
+                chosen.append(hit.chunk)
+                misses = 0
+            elif (misses := misses + 1) == _MISSES:
+                break
+        return merge_hits(chosen, self._documents.texts)
 
     def prompt(self, question: str, passages: Sequence[Chunk]) -> str:
-        """Return the prompt: what to do, numbered sources with their offsets, the question."""
+        """Return the prompt: what to do, numbered sources with their offsets, the question.
+
+        Each line of a source begins with "> ": whatever stands in it cannot pass for the head of
+        another source. A model may still follow an order that a source gives.
+        """
         sources = "\n\n".join(
             f"[{number}] {passage.source}, characters {passage.start} to {passage.end}\n"
-            f"{passage.embedding_text}"
+            f"{textwrap.indent(passage.embedding_text, '> ', lambda _: True)}"
             for number, passage in enumerate(passages, 1)
         )
         return (
@@ -266,3 +382,31 @@ class RagPipeline:
             raise RuntimeError("there is no language model: RagPipeline(..., llm=...)")
         passages = self.retrieve(question, budget=budget)
         return self._llm(self.prompt(question, passages)), passages
+
+
+class _Documents:
+    """The texts of documents, by id; with a folder, kept there in a file each."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._folder = path and path / "documents"
+        self.texts: dict[str, str] = {}
+        for file in self._folder.glob("*.json") if self._folder else ():
+            source, text = json.loads(file.read_text(encoding="ascii"))
+            self.texts[source] = text
+
+    def keep(self, document: Document) -> None:
+        self.texts[document.id] = document.text
+        if self._folder:
+            self._folder.mkdir(exist_ok=True)
+            part = self._file(document.id).with_suffix(".part")
+            part.write_text(json.dumps([document.id, document.text]), encoding="ascii")
+            os.replace(part, self._file(document.id))  # whole, or not at all
+
+    def forget(self, source: str) -> None:
+        self.texts.pop(source, None)
+        if self._folder:
+            self._file(source).unlink(missing_ok=True)
+
+    def _file(self, source: str) -> Path:
+        assert self._folder is not None
+        return self._folder / f"{hashlib.sha256(json.dumps(source).encode()).hexdigest()}.json"

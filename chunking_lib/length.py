@@ -16,10 +16,13 @@ there is a ruler for each kind of length:
 from __future__ import annotations
 
 import re
+import sys
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
+from math import inf
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Protocol
 
 from chunking_lib.boundaries import Boundaries
@@ -33,6 +36,7 @@ __all__ = [
     "NotAdditive",
     "Ruler",
     "TokenLength",
+    "checked_length",
     "make_ruler",
     "token_length",
 ]
@@ -134,6 +138,33 @@ def _from_tokenizers(tokenizer: Any, limit: int | None) -> TokenLength:
     return TokenLength(count, limit=limit, count_batch=count_batch if bert else None)
 
 
+def checked_length(length: Length) -> Length:
+    """Return `length`, checked each time it is called: a number of 0 or more, as Python has them.
+
+    NumPy's numbers have limits of their own, and would overflow where they meet a large size.
+
+    Raises:
+        ValueError: when called, and `length` gives anything else.
+
+    >>> checked_length(lambda text: -1)("a ferry")
+    Traceback (most recent call last):
+        ...
+    ValueError: length('a ferry')=-1 must be a number of 0 or more
+    """
+
+    def measure(text: str) -> int:
+        found: Any = length(text)
+        real = isinstance(found, Real)
+        if not real or not 0 <= found < inf:
+            raise ValueError(f"length({text[:20]!r})={found!r} must be a number of 0 or more")
+        # No text is longer than `maxsize`, and no float could hold what is far beyond it.
+        measured: Any = int(found) if isinstance(found, Integral) else float(found)
+        least: int = min(measured, sys.maxsize)
+        return least
+
+    return measure
+
+
 class Ruler(Protocol):
     """Answers how far a chunk of one text may reach."""
 
@@ -165,6 +196,7 @@ def make_ruler(
         return CharacterRuler(size)
     if isinstance(length, TokenLength) and length.count_batch:
         return _WordRuler(text, boundaries, size, length, length.count_batch)
+    length = checked_length(length)
     if not sure and words_are_additive(text, length):
         return _OnceRuler(text, boundaries, size, length)
     return _CountingRuler(text, boundaries, size, length)
@@ -265,7 +297,7 @@ class _CountingRuler(_LastCut):
                     break
             distance, found = abs(place - origin), count(place)
             if found:
-                self._rate = distance / found
+                self._rate = min(distance / found, len(self._text))
             if found <= most:
                 good = distance
                 step = max(2 * step, int((most - found) * self._rate))
@@ -316,7 +348,7 @@ class _OnceRuler(_CountingRuler):
             here, before = min(jump[0], self._next_word(reach + size // 8 + 1)), here
             count += length(text[before:here])
         if 2 * count > size:
-            self._rate = (here - opened) / count
+            self._rate = min((here - opened) / count, len(text))
         found, tail = None, (-1, 0, 0)
         while count > size:  # too many: give pieces back
             nearer = here - max(1, int((count - size) * self._rate))

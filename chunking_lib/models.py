@@ -125,9 +125,18 @@ WEIGHTS = {
 
 
 def cache_folder() -> Path:
-    """The folder that keeps weights: `CHUNKING_CACHE`, else the user's cache of this system."""
+    """The folder that keeps weights: `CHUNKING_CACHE`, else the user's cache of this system.
+
+    Raises:
+        RuntimeError: a `CHUNKING_CACHE` in the home of a user that does not exist.
+    """
     if chosen := os.environ.get("CHUNKING_CACHE"):
-        return Path(chosen).expanduser()
+        try:
+            return Path(chosen).expanduser()
+        except RuntimeError as error:
+            raise RuntimeError(
+                f"CHUNKING_CACHE={chosen!r} names a user who is not there"
+            ) from error
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":
@@ -529,6 +538,9 @@ def load_embedder(
     embedder.encode(["a ferry", "a tram"]).shape  # (2, 384)
     ```
 
+    A text is embedded as it is. Some models expect a few words before it, such as "query: ", and
+    name them in config_sentence_transformers.json: put them there yourself.
+
     Args:
         name: `all-MiniLM-L6-v2` if None: on the CPU, from the fetched files, without a network.
             A name that begins with "text-embedding" or "openai:" is a model of OpenAI's service, or
@@ -536,14 +548,20 @@ def load_embedder(
             sentence-transformers or Hugging Face name, which is downloaded once.
         max_tokens: how many tokens of a text to read, if the model could read more than it is set
             to: MiniLM is set to 254 and can read 510.
-        cache: keep vectors on disk, by model and text, so that none is made twice.
+        cache: keep vectors on disk, by model and text, so that none is made twice. The file is
+            vectors.sqlite in the cache folder: 2 KB a text for MiniLM, never trimmed, and safe to
+            delete.
     Raises:
-        RuntimeError: a package, a key or the files of the model are missing.
-        ValueError: a `max_tokens` that the model does not have.
+        RuntimeError: a package, a key or the files of the model are missing, or not whole.
+        ValueError: a `name` that is no name, or a `max_tokens` that the model does not have.
     """
     from chunking_lib import embedder
 
-    name = name or MINILM
+    name = MINILM if name is None else name
+    if not isinstance(name, str) or not name.removeprefix("openai:").strip():
+        raise ValueError(f"name={name!r} must be the name of a model, or None")
+    if max_tokens is not None and (not isinstance(max_tokens, int) or isinstance(max_tokens, bool)):
+        raise ValueError(f"max_tokens={max_tokens!r} must be a whole number, or None")
     if name.startswith(("openai:", "text-embedding")):
         if max_tokens is not None:
             raise ValueError(f"max_tokens={max_tokens!r} must be None: OpenAI's models have theirs")

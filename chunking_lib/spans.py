@@ -6,12 +6,17 @@ import operator
 import re
 import sys
 from collections.abc import Callable
-from math import isfinite
-from numbers import Real
 
 from chunking_lib.boundaries import Boundaries
 from chunking_lib.chunk import Chunk, is_blank, make_chunk
-from chunking_lib.length import CharacterRuler, Length, NotAdditive, Ruler, make_ruler
+from chunking_lib.length import (
+    CharacterRuler,
+    Length,
+    NotAdditive,
+    Ruler,
+    checked_length,
+    make_ruler,
+)
 from chunking_lib.separators import AnyCuts
 
 __all__ = [
@@ -34,10 +39,14 @@ _WORD_START = re.compile(r"(?<=\s)\S")
 def check_size(size: int, overlap: int, length: Length = len) -> None:
     """Raise a `ValueError` unless `size` is 1 or more and `overlap` lies in 0 to `size` - 1."""
     for name, value, least in (("size", size, 1), ("overlap", overlap, 0)):
-        # What NumPy counts with is a whole number too, and no `int`.
-        whole = hasattr(value, "__index__") and not isinstance(value, bool)
-        if not whole or value < least:
+        try:
+            # What NumPy counts with is a whole number too, and no `int`.
+            whole = -1 if isinstance(value, bool) else operator.index(value)
+        except TypeError:
+            whole = -1
+        if whole < least:
             raise ValueError(f"{name}={value!r} must be a whole number of {least} or more")
+    size, overlap = operator.index(size), operator.index(overlap)
     if overlap >= size:
         raise ValueError(f"overlap={overlap} must be smaller than size={size}")
     if not callable(length):
@@ -49,9 +58,7 @@ def check_size(size: int, overlap: int, length: Length = len) -> None:
 
 def check_length(length: Length, sample: str) -> None:
     """Raise a `ValueError` unless `length` measures `sample` with a number of 0 or more."""
-    found = length(sample)
-    if not isinstance(found, Real) or not isfinite(found) or found < 0:
-        raise ValueError(f"length({sample!r})={found!r} must be a number of 0 or more")
+    checked_length(length)(sample)
 
 
 def check_keep(keep: str) -> None:

@@ -73,6 +73,28 @@ def test_one_string_is_not_a_batch():
         toy().encode("alpha")
 
 
+@pytest.mark.parametrize(
+    "wrong", [None, 5, b"abc", [None], ["a", 5], [b"abc"], [["a"]], {"a": 1}, {"a"}]
+)
+def test_what_is_no_list_of_strings_is_refused(wrong):
+    with pytest.raises(ValueError, match=r"texts.* must be a list of strings"):
+        toy().encode(wrong)
+
+
+@pytest.mark.parametrize("texts", [("a", "b"), np.array(["a", "b"]), (t for t in "ab")])
+def test_strings_in_anything_ordered_are_a_batch(texts):
+    assert (toy().encode(texts) == toy().encode(["a", "b"])).all()
+
+
+@pytest.mark.parametrize("text", ["\0", "\x01\x02", "\ue000 \uf0b7", "\ufffd", "\ud800"], ids=ascii)
+@pytest.mark.parametrize("pool", [False, True])
+def test_a_text_that_the_model_has_no_token_for_has_no_meaning(text, pool):
+    embedder = toy()
+    assert embedder.count(text) == 0
+    vectors = embedder.encode([text, "!", "猫", "🦥", f"{text}a"], pool=pool)
+    assert vectors.any(axis=1).tolist() == [False, True, True, True, True]
+
+
 def test_lone_surrogates_reach_neither_tokenizer_nor_model():
     embedder = toy()
     vectors = embedder.encode(["a\ud800b", "a\ufffdb"])
@@ -578,6 +600,9 @@ def test_hosted_models_have_a_limit_of_their_own():
         ((401, {"error": {"message": f"Incorrect API key provided: {KEY}"}}), "Incorrect API key"),
         ((404, {"error": {"message": "no such model"}}), "no such model"),
         ((400, {"error": {"message": "bad input"}}), "bad input"),
+        ((401, {"error": {"message": f"Bad key {KEY[:-2]}."}}), "Bad key …."),
+        ((401, {"error": {"message": f"Bad key {KEY.replace('-', '%2D')}."}}), "Bad key …."),
+        ((400, {"error": {"message": "x" * 10**6}}), f"x{{100,{embedder_module._SAID}}}…$"),
         ((200, {"object": "list", "data": None}), "does not hold 1 vectors"),
         ((200, "not an object"), "does not hold 1 vectors"),
     ],
@@ -588,8 +613,57 @@ def test_what_a_service_says_is_passed_on_without_the_key(service, hosted, failu
         hosted.encode(["a ferry"])
     error = raised.value
     assert "toy-embedding" in str(error) and "127.0.0.1" in str(error)
-    assert KEY not in str(error) and KEY not in repr(hosted)
+    assert KEY[3:14] not in str(error) and KEY not in repr(hosted)
     assert error.__cause__ is error.__context__ is None
+
+
+NO_VECTORS = (
+    [1, None, 2, 3, 4, 5],
+    [float("nan")] * 6,
+    [float("inf"), 1, 1, 1, 1, 1],
+    [0] * 6,
+    [3.0],
+    [3.0, 1.0],
+    [[1.0]] * 6,
+    1.0,
+    [],
+    ["a"] * 6,
+)
+
+
+@pytest.mark.parametrize("wrong", NO_VECTORS, ids=str)
+def test_what_is_no_vector_is_refused_and_not_kept(service, wrong):
+    embedder = load_embedder("openai:toy-embedding")
+    rows = [{"object": "embedding", "index": i, "embedding": wrong} for i in range(2)]
+    service.failure = (200, {"object": "list", "data": rows, "model": "m"})
+    with pytest.raises(RuntimeError, match="does not hold 2 vectors of 6 finite numbers"):
+        embedder.encode(["a ferry", "a tram"])
+    service.failure = None
+    np.testing.assert_allclose(embedder.encode(["a ferry"])[0], unit("a ferry"), atol=1e-6)
+    embedder._client.close()
+
+
+@pytest.mark.parametrize("wrong", [[], [0, 0], [None, 1], 1.0])
+def test_the_first_vector_of_a_service_is_looked_at_too(service, wrong):
+    data = [{"object": "embedding", "index": 0, "embedding": wrong}]
+    service.failure = (200, {"object": "list", "data": data, "model": "m"})
+    with pytest.raises(RuntimeError, match="does not hold 1 vectors of finite numbers"):
+        load_embedder("openai:toy-embedding")
+
+
+@pytest.mark.parametrize("key", ["sk-“quoted”", "sk-é", "sk abc", "sk-a\nb"])
+def test_a_key_that_cannot_be_one(service, monkeypatch, key):
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with pytest.raises(RuntimeError, match="OPENAI_API_KEY has a character") as raised:
+        load_embedder("openai:toy-embedding")
+    assert key not in str(raised.value) and service.requests == []
+
+
+def test_white_space_around_a_key_is_not_part_of_it(service, monkeypatch):
+    for key, sent in ((f" {KEY}\r\n", KEY), (" ", "no-key")):
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+        load_embedder("openai:toy-embedding")._client.close()
+        assert service.keys[-1] == f"Bearer {sent}"
 
 
 def test_a_reply_with_too_few_vectors(service, hosted):

@@ -1,7 +1,9 @@
 """Lengths in tokens, and the rulers that find how far a chunk may reach."""
 
 import re
+import sys
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -178,6 +180,48 @@ def test_an_error_of_the_callers_own_counter_is_not_hidden():
         TokenLength(broken)("abc")
     with pytest.raises(ZeroDivisionError):
         split_recursive("a b c", size=3, length=lambda text: 1 // 0)
+
+
+@pytest.mark.parametrize(
+    "unit", [np.int32(1), np.uint8(1), np.float32(0.5), 1e-300, 5e-324, 0.0, 10**400, True]
+)
+@pytest.mark.parametrize("size", [3, 10**12, 10**30, np.int8(3)])
+def test_lengths_of_any_kind_of_number_and_size(unit, size):
+    text = "one two three four five six seven\n\n" * 9
+    chunks = split_recursive(text, size=size, length=lambda part: unit if part else 0 * unit)
+    expected = size >= unit or size >= sys.maxsize  # beyond that nothing is told apart
+    assert (len(chunks) == 1) == bool(expected)
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), -1, None, "5", [1], 1j])
+@pytest.mark.parametrize("additive", [True, False])
+def test_a_length_that_fails_far_from_the_beginning(wrong, additive):
+    def length(part):
+        return wrong if "x" in part else len(part.split()) if additive else len(part)
+
+    text = "one two three " * 50 + "x " + "four five " * 50
+    with pytest.raises(ValueError, match=r"length\(.*\)=.* must be a number of 0 or more"):
+        split_recursive(text, size=5, length=length)
+
+
+class Three:
+    """A whole number that knows no other operation."""
+
+    def __index__(self):
+        return 3
+
+
+@pytest.mark.parametrize(
+    "size", [np.array(2.5), np.array([20]), np.array([20, 30]), 2.5, "3", True]
+)
+def test_a_size_that_is_no_whole_number(size):
+    with pytest.raises(ValueError, match=r"size=.* must be a whole number of 1 or more"):
+        split_recursive("a b c", size=size)
+
+
+@pytest.mark.parametrize("size", [Three(), np.array(3), np.uint8(3)])
+def test_whole_numbers_of_every_kind_are_sizes(size):
+    assert split_recursive("a b c d e", size=size) == split_recursive("a b c d e", size=3)
 
 
 @pytest.mark.parametrize("length", [None, 3, "len"])

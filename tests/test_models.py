@@ -199,6 +199,12 @@ def test_fetch_names_the_models_it_knows():
         fetch("gpt-9")
 
 
+def test_a_cache_of_a_user_who_is_not_there(monkeypatch):
+    monkeypatch.setenv("CHUNKING_CACHE", "~nosuchuser/x")
+    with pytest.raises(RuntimeError, match="CHUNKING_CACHE='~nosuchuser/x' names a user"):
+        models.cache_folder()
+
+
 def test_a_cache_that_cannot_be_written_to_is_named(toy, monkeypatch):
     (toy / "file").write_text("not a folder")
     monkeypatch.setenv("CHUNKING_CACHE", str(toy / "file"))
@@ -361,6 +367,28 @@ def test_long_texts_are_counted_whole(name):
 
 
 # --- embedder ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["", " ", "openai:", 5, b"all-MiniLM-L6-v2", Path("model")])
+def test_load_embedder_needs_a_name(name):
+    with pytest.raises(ValueError, match=r"name=.* must be the name of a model, or None"):
+        load_embedder(name)
+
+
+@pytest.mark.parametrize("number", ["100", 1.5, True])
+def test_max_tokens_is_a_whole_number(number):
+    with pytest.raises(ValueError, match=r"max_tokens=.* must be a whole number, or None"):
+        load_embedder(max_tokens=number)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("files", [{}, {"config.json": "{"}, {"modules.json": "[{}]"}])
+def test_a_folder_that_is_no_model(tmp_path, monkeypatch, files):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(RuntimeError, match=r"cannot load the model .*: "):
+        load_embedder(str(tmp_path))
 
 
 def test_load_embedder_without_its_package(monkeypatch):

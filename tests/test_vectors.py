@@ -15,7 +15,7 @@ from chunking_lib import vectors as module
 from chunking_lib.models import without_surrogates
 from chunking_lib.vectors import VectorCache
 
-VECTORS = {"a ferry": np.float32([1, 2, 3]), "": np.float32([0, 0, 0])}
+VECTORS = {"a ferry": np.float32([0.6, 0.8, 0]), "": np.float32([0, 0, 1])}
 
 
 @pytest.fixture
@@ -37,7 +37,9 @@ def test_what_was_put_is_found(folder):
         assert vector.dtype == np.float32
         np.testing.assert_array_equal(vector, VECTORS[text])
         vector += 1  # a copy, which may be written to
-    np.testing.assert_array_equal(VectorCache("m", 3).get(["a ferry"])["a ferry"], [1, 2, 3])
+    np.testing.assert_array_equal(
+        VectorCache("m", 3).get(["a ferry"])["a ferry"], VECTORS["a ferry"]
+    )
     assert [path.name for path in folder.iterdir()] == ["vectors.sqlite"]
 
 
@@ -59,7 +61,7 @@ def test_models_and_dimensions_are_kept_apart(folder):
 def test_any_text_is_found_and_no_other(tmp_path_factory, texts):
     cache = VectorCache(str(tmp_path_factory.mktemp("m")), 2)
     cache._path = tmp_path_factory.getbasetemp() / "any.sqlite"
-    made = {text: np.float32([i, -i]) for i, text in enumerate(sorted(texts))}
+    made = {text: np.float32([np.cos(i), np.sin(i)]) for i, text in enumerate(sorted(texts))}
     cache.put(made)
     found = cache.get([*made, "\x00 never put"])
     assert {text: row.tolist() for text, row in found.items()} == {
@@ -69,9 +71,9 @@ def test_any_text_is_found_and_no_other(tmp_path_factory, texts):
 
 def test_more_texts_than_one_question_to_the_database_holds(folder):
     cache = VectorCache("m", 1)
-    cache.put({f"text {i}": np.float32([i]) for i in range(1234)})
+    cache.put({f"text {i}": np.float32([(-1) ** i]) for i in range(1234)})
     found = cache.get([f"text {i}" for i in range(2000)])
-    assert len(found) == 1234 and found["text 1233"] == 1233
+    assert len(found) == 1234 and found["text 1233"] == -1
 
 
 @pytest.mark.parametrize(
@@ -88,7 +90,7 @@ def test_a_corrupt_file_is_no_error(folder, content):
 
 def test_a_file_that_was_cut_is_no_error(folder):
     cache = VectorCache("m", 3)
-    cache.put({f"text {i}": np.float32([i, i, i]) for i in range(2000)})
+    cache.put({f"text {i}": np.float32([0, 1, 0]) for i in range(2000)})
     path = folder / "vectors.sqlite"
     path.write_bytes(path.read_bytes()[:9000])
     assert len(cache.get([f"text {i}" for i in range(2000)])) < 2000
@@ -107,7 +109,9 @@ def test_a_table_of_another_kind_is_no_error(folder):
 def test_a_row_of_the_wrong_length_is_not_used(folder):
     cache = VectorCache("m", 3)
     cache.put(VECTORS)
-    for wrong in (b"", b"\x00" * 7, b"\x00" * 16):
+    rows = ([np.nan, 0, 0], [np.inf, 1, 1], [0, 0, 0], [1, 1, 1])
+    damaged = [np.float32(row).tobytes() for row in rows]
+    for wrong in (b"", b"\x00" * 7, b"\x00" * 16, None, "text of 12 c.", 5, *damaged):
         with sqlite3.connect(folder / "vectors.sqlite") as database:
             database.execute("UPDATE vectors SET vector = ?", (wrong,))
         database.close()
@@ -156,14 +160,44 @@ def test_a_locked_file_is_no_error_and_not_waited_for_long(folder, monkeypatch):
     assert texts_of(cache, "a ferry", "new") == ["a ferry"]
 
 
+def test_a_file_that_stays_locked_is_waited_for_once(folder, monkeypatch):
+    monkeypatch.setattr(module, "_PATIENCE", 0.05)
+    VectorCache("m", 3).put(VECTORS)
+    connect, waits = sqlite3.connect, []
+
+    def counting(path, timeout, **more):
+        waits.append(timeout)
+        return connect(path, timeout=timeout, **more)
+
+    other = connect(folder / "vectors.sqlite", isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    monkeypatch.setattr(sqlite3, "connect", counting)
+    cache = VectorCache("m", 3)
+    for _ in range(3):
+        assert cache.get(["a ferry"]) == {}
+        cache.put(VECTORS)
+    other.close()
+    for _ in range(2):
+        assert texts_of(cache, "a ferry") == ["a ferry"]
+    assert waits == [0.05, 0, 0, 0, 0, 0, 0, 0.05]  # and again, once it was free
+
+
+def test_the_file_is_not_much_larger_than_its_vectors(folder):
+    VectorCache("m", 384).put(
+        {f"text {i}": np.eye(384, dtype=np.float32)[i % 384] for i in range(2000)}
+    )
+    assert (folder / "vectors.sqlite").stat().st_size < 1.7 * 2000 * 384 * 4
+
+
 @pytest.mark.slow
 def test_several_processes_write_at_once(tmp_path):
     script = (
         "import sys, numpy as np\n"
         "from chunking_lib.vectors import VectorCache\n"
         "cache = VectorCache('m', 4)\n"
+        "row = np.full(4, 0.5, np.float32)\n"
         "for i in range(60):\n"
-        "    cache.put({f'{sys.argv[1]} {i}': np.full(4, i, np.float32), 'both': np.ones(4)})\n"
+        "    cache.put({f'{sys.argv[1]} {i}': row, 'both': row})\n"
         "    assert len(cache.get([f'{sys.argv[1]} {i}', 'both'])) == 2\n"
     )
     environment = {**os.environ, "CHUNKING_CACHE": str(tmp_path)}
