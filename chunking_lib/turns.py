@@ -1,0 +1,73 @@
+"""What the semantic splitters share: vectors of sentences, and chunks of whole sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chunking_lib.length import Length
+from chunking_lib.recursive import split_recursive
+from chunking_lib.retrieve import Encoder
+from chunking_lib.spans import Builder
+
+__all__ = ["Spans", "add_group", "check_cosine", "check_whole", "embed_sentences"]
+
+#: The places of sentences: start and end of each, in characters.
+Spans = Sequence[tuple[int, int]]
+
+
+def embed_sentences(text: str, spans: Spans, embedder: Encoder, buffer: int) -> NDArray[np.float64]:
+    """Return a vector of length 1 for each sentence; 0 for one without a direction.
+
+    Args:
+        text: the text.
+        spans: its sentences. Each is embedded with `buffer` sentences on either side, as they
+            stand in the text.
+    Raises:
+        ValueError: vectors that are missing, or that hold what is no finite number.
+    """
+    check_whole("buffer", buffer, 0)
+    if not spans:
+        return np.zeros((0, 0))
+    last = len(spans) - 1
+    windows = [
+        text[spans[max(i - buffer, 0)][0] : spans[min(i + buffer, last)][1]]
+        for i in range(len(spans))
+    ]
+    vectors = np.asarray(embedder.encode(windows), dtype=np.float64)
+    if vectors.ndim != 2 or len(vectors) != len(spans):
+        raise ValueError(
+            f"embedder gave an array of shape {vectors.shape} for {len(spans)} sentences: "
+            "it must give one row for each"
+        )
+    wrong = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
+    if wrong.size:
+        sentence = text[slice(*spans[wrong[0]])]
+        raise ValueError(f"embedder gave no finite numbers for sentence {wrong[0]}: {sentence!r}")
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.where(lengths > 0, lengths, 1)
+
+
+def add_group(builder: Builder, start: int, end: int, length: Length) -> None:
+    """Make a chunk of these places, or as many as `split_recursive` makes if they are too long."""
+    if builder.fits(start, end):
+        builder.add(start, end)
+        return
+    for part in split_recursive(builder.text[start:end], size=builder.size, length=length):
+        oversize = bool(part.metadata.get("oversize"))
+        builder.add(start + part.start, start + part.end, oversize=oversize)
+
+
+def check_whole(name: str, value: object, least: int) -> None:
+    """Raise a `ValueError` unless a value is a whole number, and large enough."""
+    if not hasattr(value, "__index__") or isinstance(value, bool) or value.__index__() < least:
+        raise ValueError(f"{name}={value!r} must be a whole number of {least} or more")
+
+
+def check_cosine(name: str, value: object) -> None:
+    """Raise a `ValueError` unless a value is a number from -1 to 1."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not -1 <= float(value) <= 1:
+        raise ValueError(f"{name}={value!r} must be a number from -1 to 1")
