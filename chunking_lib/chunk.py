@@ -75,7 +75,8 @@ class Chunk:
         source: the id of the document.
         context: text to embed in front of `text`, not part of the document at this place.
         derived: `text` was rebuilt; `start` and `end` say what from.
-        metadata: `path`, `page`, `kind`, `oversize`, `fallback`, `keywords`; nothing else.
+        metadata: `path`, `page`, `boxes`, `kind`, `picture`, `oversize`, `fallback`, `keywords`;
+            nothing else.
     Raises:
         ValueError: an argument of the wrong type, offsets that are no offsets, or that do not match
             the length of `text`.

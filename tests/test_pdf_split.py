@@ -3,10 +3,13 @@
 import json
 import re
 import time
+import unicodedata
+from collections import Counter
 from itertools import accumulate
 from pathlib import Path
 
 import case_checks
+import pdfplumber
 import pytest
 import test_loaders
 from case_checks import CASES, passes
@@ -15,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lengths import LENGTHS
 from strategies import texts
-from test_loaders import lines, pdf
+from test_loaders import grid, lines, pdf
 
 from chunking_lib.chunk import Chunk, Document, check_chunks
 from chunking_lib.formats.pdf import load_pdf
@@ -65,7 +68,12 @@ def assert_promises(document: Document, chunks: list[Chunk], size: int, length=l
     for chunk in chunks:
         inside = [n for n, (start, end) in enumerate(pages, 1) if start <= chunk.start < end]
         oversize = {"oversize": True} if length(chunk.text) > size else {}
-        assert chunk.metadata == {"page": inside[0], **oversize}
+        boxes = chunk.metadata.get("boxes")
+        assert chunk.metadata == {
+            "page": inside[0],
+            **oversize,
+            **({"boxes": boxes} if "line_boxes" in document.metadata else {}),
+        }
         assert chunk.source == document.id and not chunk.derived
     edges = {place for chunk in chunks for place in (chunk.start, chunk.end)}
     for match in re.finditer(r"(?m)^(?:\||-| +-).*$", text):  # rows and items
@@ -160,6 +168,77 @@ def test_the_page_is_the_one_a_chunk_begins_on():
     # A note of page 1 behind a paragraph that goes on to page 2: spans overlap, the first counts.
     document = Document("aa bb\n\nnn\n\ncc", metadata={"pages": [(0, 9), (3, 13)]})
     assert [c.metadata["page"] for c in split_pdf(document, size=3)] == [1, 1, 1, 2]
+
+
+def letters_in(path: Path, boxes: list[list[float]]) -> Counter[str]:
+    """Count the letters that are printed inside the boxes."""
+    found: Counter[str] = Counter()
+    with pdfplumber.open(path) as opened:
+        for page, x0, top, x1, bottom in boxes:
+            for char in opened.pages[page - 1].chars:
+                x, y = (char["x0"] + char["x1"]) / 2, (char["top"] + char["bottom"]) / 2
+                if x0 <= x <= x1 and top <= y <= bottom:
+                    found += letters(char["text"])
+    return found
+
+
+def letters(text: str) -> Counter[str]:
+    return Counter(char for char in unicodedata.normalize("NFKC", text) if char.isalnum())
+
+
+def test_what_is_printed_in_the_boxes_is_the_chunk():
+    path = FOLDER / REPORTS[1]
+    document = load_pdf(path)
+    assert {box[1] for box in document.metadata["line_boxes"]} == set(range(1, 9))
+    for chunk in split_pdf(document):
+        assert letters_in(path, chunk.metadata["boxes"]) == letters(chunk.text)
+    # Lines are marked whole: there is more where a chunk is cut inside a paragraph.
+    for chunk in split_pdf(document, size=150)[::5]:
+        assert letters(chunk.text) <= letters_in(path, chunk.metadata["boxes"])
+
+
+def test_boxes_of_columns_pages_lists_and_tables(tmp_path):
+    left = [f"left line {i} of the column" for i in range(8)]
+    right = [f"right line {i} of the column" for i in range(8)]
+    first = [
+        (50, 60, "A title that goes over both of the columns", 14),
+        *lines(*left),
+        *lines(*right, x=230, top=104),
+    ]
+    second = [
+        *lines("and it ends here."),
+        *lines("- one", "- two", top=124),
+        *grid([50, 150, 250], [160, 180, 200]),
+        *((x, y, f"cell {x}") for x in (55, 155) for y in (164, 184)),
+    ]
+    document = saved(tmp_path, first, second)
+    path = tmp_path / "made.pdf"
+    (whole,) = split_pdf(document)
+    boxes = whole.metadata["boxes"]
+    # The title, a paragraph in two columns and on the next page, a list, a table.
+    assert [box[0] for box in boxes] == [1, 1, 1, 2, 2, 2]
+    assert boxes[1][3] < boxes[2][1] and boxes[2][2] < boxes[1][4]
+    assert boxes[1][1:3] == pytest.approx([50, 100], abs=0.2)
+    assert boxes[5][1:] == pytest.approx([50, 160, 250, 200], abs=0.2)
+    assert letters_in(path, boxes) == letters(whole.text)
+    last = split_pdf(document, size=40)[-1]
+    assert last.text == "| cell 55 | cell 155 |"
+    assert last.metadata["boxes"][0] == pytest.approx([2, 50, 180, 250, 200], abs=0.2)
+    for chunk in split_pdf(document, size=30):
+        assert letters(chunk.text) <= letters_in(path, chunk.metadata["boxes"])
+
+
+def test_boxes_survive_json_and_are_none_without_a_pdf(tmp_path):
+    document = saved(tmp_path, lines("One."), [], lines("Two.", x=60))
+    one, two = document.metadata["line_boxes"]
+    assert one == pytest.approx([0, 1, 50, 100, 74, 110], abs=0.2)
+    assert two == pytest.approx([6, 3, 60, 100, 84, 110], abs=0.2)
+    again = Document(document.text, metadata=json.loads(json.dumps(document.metadata)))
+    (chunk,) = split_pdf(again)
+    assert chunk.metadata["boxes"] == [one[1:], two[1:]]
+    for metadata in ({}, {"pages": [(0, 10)]}):
+        (chunk,) = split_pdf(Document("One.\n\nTwo.", metadata=metadata))
+        assert "boxes" not in chunk.metadata
 
 
 def test_faults(tmp_path: Path):

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from chunking_lib.chunk import Document
 from chunking_lib.formats.pdf_blocks import (
@@ -19,19 +20,40 @@ from chunking_lib.formats.pdf_blocks import (
     split_footnotes,
     to_blocks,
 )
-from chunking_lib.formats.pdf_figures import without_figures
+from chunking_lib.formats.pdf_figures import Figure, find_figures
 from chunking_lib.formats.pdf_hyphens import Compounds
-from chunking_lib.formats.pdf_lines import Item, Line
+from chunking_lib.formats.pdf_lines import Box, Item, Line
 from chunking_lib.formats.pdf_order import regions
 from chunking_lib.formats.pdf_page import Page, read_page
 from chunking_lib.formats.pdf_tables import NUMBER, aligned_tables
 from chunking_lib.formats.source import pipe_table, read_file
 
-__all__ = ["load_pdf"]
+__all__ = ["Placed", "Report", "load_pdf", "read_pdf"]
 
 _Place = tuple[str, int]
 # The number itself, which is written after a "#", and maybe words as in "Page 1 of 2".
 _PAGE_NUMBER = re.compile(r"(?=.*#)(?:[\W\d_]|page|of)+", re.IGNORECASE)
+
+
+class Placed(NamedTuple):
+    """A line or row as it stands in the text, and on a page."""
+
+    start: int
+    end: int
+    block: Block
+    page: int
+    box: Box
+
+
+class Report(NamedTuple):
+    """A PDF that was read: its text, with the place of each part of it, and its drawings."""
+
+    pages: list[Page]
+    text: str
+    spans: list[tuple[int, int]]
+    lines: list[Placed]
+    figures: list[list[Figure]]
+    body: float  # the size of most of the text
 
 
 def load_pdf(path: str | Path, *, id: str | None = None) -> Document:
@@ -63,13 +85,20 @@ def load_pdf(path: str | Path, *, id: str | None = None) -> Document:
 
     `metadata["pages"]` has a span `(start, end)` of the text for each page. Where a footnote comes
     after a paragraph that goes on to the next page, the spans of the two pages overlap.
-    `metadata["pages_without_text"]`, if present, lists pages that hold nothing but pictures, and
-    `metadata["pages_with_unknown_letters"]` those with a U+FFFD of this kind.
+    `metadata["line_boxes"]` has `[start, page, x0, top, x1, bottom]` for each line and each row of
+    a table: where it starts in the text, its page, and its box in points (1/72 inch) from the top
+    left corner of what is seen of the page. `metadata["pages_without_text"]`, if present, lists
+    pages that hold nothing but pictures, and `metadata["pages_with_unknown_letters"]` those with a
+    U+FFFD of this kind.
     """
-    pages = _read(path)
-    _check_letters(path, pages)
-    text, spans = _write(pages)
-    metadata: dict[str, object] = {"pages": spans}
+    report = read_pdf(path)
+    pages = report.pages
+    metadata: dict[str, object] = {
+        "pages": report.spans,
+        "line_boxes": [
+            [line.start, line.page, *pages[line.page - 1].seen(line.box)] for line in report.lines
+        ],
+    }
     found = {
         "pages_without_text": [
             p.number for p in pages if p.pictures and not (p.pieces or p.tables)
@@ -77,7 +106,14 @@ def load_pdf(path: str | Path, *, id: str | None = None) -> Document:
         "pages_with_unknown_letters": [p.number for p in pages if p.unmapped],
     }
     metadata |= {name: numbers for name, numbers in found.items() if numbers}
-    return Document(text, id=Path(path).name if id is None else id, metadata=metadata)
+    return Document(report.text, id=Path(path).name if id is None else id, metadata=metadata)
+
+
+def read_pdf(path: str | Path) -> Report:
+    """Read a PDF as `load_pdf` does, which says how, and keep what was found on the way."""
+    pages = _read(path)
+    _check_letters(path, pages)
+    return _write(pages)
 
 
 def _check_letters(path: str | Path, pages: Sequence[Page]) -> None:
@@ -163,29 +199,32 @@ def _places(line: Line, page: Page, body: float) -> Iterator[_Place]:
         yield line.text[: number.start()] + distance + line.text[number.end() :], height
 
 
-def _write(pages: Sequence[Page]) -> tuple[str, list[tuple[int, int]]]:
-    """Return the text, and the span of each page in it."""
+def _write(pages: list[Page]) -> Report:
+    """Write the text of all pages."""
     sizes: Counter[float] = Counter()
     for page in pages:
         for line in page.pieces:
             sizes[line.size] += len(line.text)
     body = sizes.most_common(1)[0][0] if sizes else 10.0
     _drop_running(pages, body)
-    layout, turned = [], []
+    layout, turned, figures = [], [], []
     for page in pages:
-        lines = without_figures(page, body)
+        drawn, lines = find_figures(page, body)
+        figures.append(drawn)
         turned.append([line for line in lines if line.turned])
         items: list[Item] = [*(line for line in lines if not line.turned), *page.tables]
         layout.append([aligned_tables(region) for region in regions(items)] if items else [])
     style = Style([region for page_regions in layout for region in page_regions], body)
     compounds = Compounds(_texts(pages))
     parts: list[str] = []
+    placed: list[Placed] = []
     spans: dict[int, tuple[int, int]] = {}
     end = 0
     for block in _flow(layout, turned, style):
-        for text, number in _fragments(block, compounds):
+        for text, number, box in _fragments(block, compounds):
             start = spans.get(number, (end, end))[0]
             parts.append(text)
+            placed.append(Placed(end, end + len(text), block, number, box))
             end += len(text)
             spans[number] = (start, end)
         parts.append("\n\n")
@@ -195,7 +234,7 @@ def _write(pages: Sequence[Page]) -> tuple[str, list[tuple[int, int]]]:
     for page in pages:
         found.append(spans.get(page.number, (last, last)))
         last = found[-1][1]
-    return text, found
+    return Report(pages, text, found, placed, figures, body)
 
 
 def _texts(pages: Sequence[Page]) -> Iterator[str]:
@@ -226,11 +265,14 @@ def _flow(layout: list[list[list[Item]]], turned: list[list[Line]], style: Style
     return blocks + notes
 
 
-def _fragments(block: Block, compounds: Compounds) -> Iterator[tuple[str, int]]:
-    """Yield the text of a block in pieces, each with the number of its page."""
+def _fragments(block: Block, compounds: Compounds) -> Iterator[tuple[str, int, Box]]:
+    """Yield the text of a block in lines and rows, each with its page and its place there."""
     if block.table is not None:
         rows = [["".join(compounds.glue(cell)) for cell in row] for row in block.table.rows]
-        yield pipe_table(rows), block.table.page
+        first, rule, *others = pipe_table(rows).split("\n")
+        texts = [f"{first}\n{rule}", *(f"\n{row}" for row in others)]
+        for text, box in zip(texts, block.table.places, strict=True):
+            yield text, block.table.page, box
     edges = block.edges()
     for i, lines in enumerate(block.items):
         texts = [line.text for line in lines]
@@ -241,5 +283,5 @@ def _fragments(block: Block, compounds: Compounds) -> Iterator[tuple[str, int]]:
             depth = sum(edge < lines[0].box.x0 - 3 for edge in edges)
             before += f"{'  ' * depth}{mark if NUMBER.match(mark) else '-'} "
         for text, line in zip(compounds.glue(texts), lines, strict=False):
-            yield before + text, line.page
+            yield before + text, line.page, line.box
             before = ""

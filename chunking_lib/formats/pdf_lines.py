@@ -91,9 +91,10 @@ class Line:
 
 @dataclass(slots=True, eq=False)
 class Table:
-    """A table; a cell is a list of lines."""
+    """A table; a cell is a list of lines. Each row has its place."""
 
     rows: list[list[list[str]]]
+    places: list[Box]
     box: Box
     page: int
 

@@ -18,21 +18,35 @@ __all__ = ["Page", "read_page"]
 
 _UNMAPPED = re.compile(r"\(cid:\d+\)")  # how pdfminer writes a code without a letter
 _CONTROLS = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_EDGES = ("x0", "top", "x1", "bottom")
 _BOLD = re.compile("bold|black|heavy|demi", re.IGNORECASE)
 
 
 @dataclass(slots=True)
 class Page:
-    """A page: pieces of lines, ruled tables, and the boxes of what is drawn."""
+    """A page: pieces of lines, ruled tables, and the boxes of what is drawn.
+
+    Boxes are as in pdfplumber; `frame` is the part of the page that a reader sees.
+    """
 
     number: int
     height: float
+    frame: Box
     pieces: list[Line]
     tables: list[Table]
     shapes: list[tuple[Box, bool]]  # and whether it is a curve
-    pictures: int
+    pictures: list[tuple[Box, int]]  # and a number that is the same for the same picture
     letters: int  # characters that are no blanks
     unmapped: int  # of these, those of which the file does not say which letter they are
+
+    def seen(self, box: Box) -> Box:
+        """Return a box as a reader sees it: cut at the edges of `frame`, from its corner."""
+        frame = self.frame
+        x0, x1 = (min(max(x, frame.x0), frame.x1) - frame.x0 for x in (box.x0, box.x1))
+        top, bottom = (
+            min(max(y, frame.top), frame.bottom) - frame.top for y in (box.top, box.bottom)
+        )
+        return Box(*(round(edge, 1) for edge in (x0, top, x1, bottom)))
 
 
 def read_page(page: Any, number: int) -> Page:
@@ -55,7 +69,7 @@ def read_page(page: Any, number: int) -> Page:
             words = [word for word in words if not table.box.holds(word.box)]
     for kind in (page.lines, page.rects, page.curves):
         for shape in kind:
-            box = Box(shape["x0"], shape["top"], shape["x1"], shape["bottom"])
+            box = Box(*(shape[name] for name in _EDGES))
             if not any(table.box.near(box, 1) for table in tables):
                 shapes.append((box, kind is page.curves))
     pieces = [
@@ -64,8 +78,31 @@ def read_page(page: Any, number: int) -> Page:
         for group in line.split(0.8)
     ]
     pieces += [Line([word], number, turned=True) for word in _turned(turned)]
-    pictures = len(page.images)
-    return Page(number, page.height, pieces, tables, shapes, pictures, letters, len(unmapped))
+    pictures = [
+        (Box(*(image[name] for name in _EDGES)), hash(image["stream"].get_rawdata()))
+        for image in page.images
+    ]
+    return Page(
+        number, page.height, _frame(page), pieces, tables, shapes, pictures, letters, len(unmapped)
+    )
+
+
+def _frame(page: Any) -> Box:
+    """Return what is seen of a page; pdfplumber does not turn the crop box of a turned page."""
+    x0, y0, x1, y1 = _sorted(page.page_obj.mediabox)
+    left, low, right, high = _sorted(page.page_obj.cropbox)
+    cuts = [max(cut, 0) for cut in (left - x0, y1 - high, x1 - right, low - y0)]
+    turns = page.rotation // 90  # each of them brings what was below to the left
+    from_left, from_top, from_right, from_bottom = cuts[-turns:] + cuts[:-turns]
+    box = Box(*page.bbox)
+    return Box(
+        box.x0 + from_left, box.top + from_top, box.x1 - from_right, box.bottom - from_bottom
+    )
+
+
+def _sorted(corners: tuple[float, ...]) -> tuple[float, ...]:
+    (x0, x1), (y0, y1) = sorted(corners[::2]), sorted(corners[1::2])
+    return x0, y0, x1, y1
 
 
 def _upright(characters: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], ...]:
@@ -107,7 +144,7 @@ def _turned(characters: list[dict[str, Any]]) -> Iterator[Word]:
     """Yield runs of turned text, in the order of the file, each as if it were one word."""
     runs: list[tuple[str, Box, float]] = []
     for character in characters:
-        box = Box(*(character[name] for name in ("x0", "top", "x1", "bottom")))
+        box = Box(*(character[name] for name in _EDGES))
         size = max(box.x1 - box.x0, box.bottom - box.top)
         if runs and box.near(runs[-1][1], size):
             runs[-1] = runs[-1][0] + character["text"], runs[-1][1].around(box), size
@@ -129,7 +166,7 @@ def _words(page: Any, characters: list[dict[str, Any]]) -> Iterator[Word]:
         parts = word["chars"]
         size = Counter(round(part["size"] * 2) / 2 for part in parts).most_common(1)[0][0]
         bold = sum(bool(_BOLD.search(part["fontname"])) for part in parts) * 2 > len(parts)
-        box = Box(word["x0"], word["top"], word["x1"], word["bottom"])
+        box = Box(*(word[name] for name in _EDGES))
         yield Word(text, box, size, bold, parts[0]["size"])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import reduce
 from statistics import median
 from typing import Any
 
@@ -50,8 +51,14 @@ def read_ruled(found: Any, words: Sequence[Word], number: int) -> Table | None:
         return None
     # What is left empty is the space between double rules.
     columns = [i for i, column in enumerate(zip(*rows, strict=True)) if any(column)]
+    box = Box(*found.bbox)
+    places = [
+        box._replace(top=top, bottom=bottom)
+        for row, top, bottom in zip(rows, tops, [*tops[1:], box.bottom], strict=True)
+        if any(row)
+    ]
     rows = [[row[i] for i in columns] for row in rows if any(row)]
-    return Table(rows, Box(*found.bbox), number)
+    return Table(rows, places, box, number)
 
 
 def _cell_at(cells: dict[Box, list[str]], left: float, top: float) -> list[str]:
@@ -109,7 +116,8 @@ def _aligned(lines: Sequence[Line]) -> tuple[Table | None, int]:
     if any(left[1] >= right[0] for left, right in zip(columns, columns[1:], strict=False)):
         return None, 0
     cells: list[list[list[str]]] = []
-    used, box = 0, lines[0].box
+    boxes: list[Box] = []
+    used = 0
     for line, row in zip(lines, rows, strict=True):
         places = [_column(columns, group) for group in row]
         # Nearer than rows are to each other, and not a whole row: the rest of cells above.
@@ -118,10 +126,13 @@ def _aligned(lines: Sequence[Line]) -> tuple[Table | None, int]:
             if len(row) == 1:
                 break
             cells.append([[] for _ in columns])
+            boxes.append(line.box)
         for place, group in zip(places, row, strict=True):
             cells[-1][place].append(" ".join(word.text for word in group))
-        used, box = used + 1, box.around(line.box)
-    return (Table(cells, box, lines[0].page), used) if len(cells) * count >= 6 else (None, 0)
+        used, boxes[-1] = used + 1, boxes[-1].around(line.box)
+    if len(cells) * count < 6:
+        return None, 0
+    return Table(cells, boxes, reduce(Box.around, boxes), lines[0].page), used
 
 
 def _column(columns: Sequence[tuple[float, float]], group: Sequence[Word]) -> int:
