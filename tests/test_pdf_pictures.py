@@ -148,6 +148,8 @@ def test_small_print_close_by_is_a_caption(tmp_path):
     for place in ({"top": 260}, {"top": 180, "x": 260}, {"top": 236, "x": 300}):
         page = [photo(50, 130, 200, 100), *lines(small, size=8, **place), *FILLER]
         assert found(tmp_path, page)[0].caption == ""
+    page = [photo(50, 130, 200, 100), *lines("0 2 4 6 Day", top=233, size=8), *FILLER]
+    assert found(tmp_path, page)[0].caption == ""
 
 
 @pytest.mark.parametrize("gap", [-16, 106])
@@ -206,6 +208,21 @@ def test_what_is_no_picture(tmp_path):
         page = [photo(40, 60, 500, 200), *lines(words, top=70), *FILLER]
         assert len(found(tmp_path, page)) == 1
     assert found(tmp_path, FILLER) == []
+
+
+def test_a_frame_around_text_and_a_page_in_colour(tmp_path):
+    """Neither makes a drawing, and so small text on it is text."""
+    edges = [f"{x} {400 + 20 * i} m {x} {420 + 20 * i} l S" for x in (50, 350) for i in range(5)]
+    frame = [*edges, *(f"50 {y} m 350 {y} l S" for y in (400, 500))]
+    small = lines("for quay in quays:", "    sail(quay)", top=320, size=7)
+    filler = [(x, top + 150, *rest) for x, top, *rest in FILLER]
+    assert found(tmp_path, [*frame, *small, *filler]) == []
+    assert load_text(tmp_path).startswith("for quay in quays:\n\nsail(quay)\n\n")
+    colour = "0.9 g 0 0 600 800 re f 0 g"
+    page = [colour, *chart(), *lines("Figure 1. Boats.", top=235), *FILLER, (50, 700, "Note.", 7)]
+    (picture,) = found(tmp_path, page)
+    assert picture.box == pytest.approx((80, 118, 262, 222), abs=4)
+    assert load_text(tmp_path).endswith("\n\nNote.\n")
 
 
 def test_pictures_on_a_page_with_nothing_else(tmp_path):

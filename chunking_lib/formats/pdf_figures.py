@@ -34,7 +34,8 @@ class Figure(NamedTuple):
 def find_figures(page: Page, body: float) -> tuple[list[Figure], list[Line]]:
     """Return the drawings of a page, and its pieces without their words and numbers.
 
-    1. Shapes that touch make a drawing; one or two lines, a box, or stripes behind rows do not.
+    1. Shapes that touch make a drawing; one or two lines, a box, or stripes behind rows do not,
+       nor do a frame alone and the colour of the whole page.
     2. Small text inside belongs to it, and so do short texts of that size close by (labels of
        axes, a legend), and what is close to these; but no caption, nor what is beyond it.
     """
@@ -82,7 +83,7 @@ def _room(drawing: Box, captions: Sequence[Box]) -> Box:
 def _drawings(page: Page) -> list[tuple[Box, list[Box]]]:
     groups: list[tuple[Box, list[tuple[Box, bool]]]] = []
     done: list[tuple[Box, list[tuple[Box, bool]]]] = []
-    for shape in sorted(page.shapes):
+    for shape in sorted(shape for shape in page.shapes if not _covers(page.frame, shape[0])):
         box, members = shape[0], [shape]
         apart = []
         for group in groups:
@@ -101,6 +102,19 @@ def _drawings(page: Page) -> list[tuple[Box, list[Box]]]:
         edges = {(round(member.x0), round(member.x1)) for member, _ in members}
         curved = any(curve for _, curve in members)
         large = min(box.x1 - box.x0, box.bottom - box.top) > 20
-        if large and len(edges) > 1 and len(members) >= (3 if curved else 5):
+        filled = any(_is_inside(box, member) for member, _ in members)
+        if large and filled and len(edges) > 1 and len(members) >= (3 if curved else 5):
             found.append((box, [member for member, _ in members]))
     return found
+
+
+def _covers(frame: Box, shape: Box) -> bool:
+    """Say whether this is the colour of the page: it touches everything, and belongs to nothing."""
+    width, height = frame.x1 - frame.x0, frame.bottom - frame.top
+    return shape.x1 - shape.x0 > 0.9 * width and shape.bottom - shape.top > 0.9 * height
+
+
+def _is_inside(box: Box, shape: Box) -> bool:
+    """Say whether a shape is more than a part of the frame around a drawing."""
+    x, y = (shape.x0 + shape.x1) / 2, (shape.top + shape.bottom) / 2
+    return box.x0 + 3 < x < box.x1 - 3 and box.top + 3 < y < box.bottom - 3

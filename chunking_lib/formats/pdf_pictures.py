@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import groupby
 from math import ceil, floor
@@ -64,7 +64,7 @@ class _Text(NamedTuple):
     end: int
     words: int
     caption: bool  # it begins as captions do
-    small: bool  # it is set in smaller print
+    small: bool  # it is set in smaller print, and is more than the numbers of an axis
 
 
 def find_pictures(source: str | Path, document: Document | None = None) -> list[Picture]:
@@ -80,6 +80,7 @@ def find_pictures(source: str | Path, document: Document | None = None) -> list[
        where the text of the page starts.
 
     A caption at the side, or in the print of the text and without a number, is not seen as one.
+    Labels as large as the text are text for `load_pdf`; outside a drawing they are not in its box.
 
     Args:
         source: the file.
@@ -104,33 +105,29 @@ def find_pictures(source: str | Path, document: Document | None = None) -> list[
     repeats = Counter(look for page in looks for look in {shown.look for shown in page})
     often = max(2, len(looks) / 2)
     texts = _texts(report)
-    pictures = []
+    pictures: list[Picture] = []
     for page, shown in zip(report.pages, looks, strict=True):
         here = texts.get(page.number, [])
-        kept = [
-            one
-            for one in shown
-            if repeats[one.look] < often and not _is_background(one.box, page, here)
-        ]
-        boxes = sorted(_joined(kept), key=lambda one: (one.box.top, one.box.x0))
-        boxes = [one for one in boxes if min(_sides(one.box)) >= _LEAST]
-        captions = _captions([one.box for one in boxes], here, report.body)
-        for number, one in enumerate(boxes):
-            if number in captions:
-                start, end = captions[number].start, captions[number].end
-            else:
-                start = end = _place(one.box, here, report.spans[page.number - 1][0])
-            pictures.append(
-                Picture(
-                    page.number,
-                    page.seen(one.box),
-                    report.text[start:end],
-                    start,
-                    end,
-                    "; ".join(one.labels),
-                )
-            )
+        rare = [one for one in shown if repeats[one.look] < often]
+        joined = _joined(one for one in rare if not _is_background(one.box, page, here))
+        large = [one for one in joined if min(_sides(one.box)) >= _LEAST]
+        pictures += _with_words(report, page, large, here)
     return pictures
+
+
+def _with_words(
+    report: Report, page: Page, shown: Iterable[_Shown], texts: Sequence[_Text]
+) -> Iterator[Picture]:
+    """Yield the pictures of a page with their captions and places in the text."""
+    ordered = sorted(shown, key=lambda one: (one.box.top, one.box.x0))
+    captions = _captions([one.box for one in ordered], texts, report.body)
+    for number, (box, labels, _) in enumerate(ordered):
+        if number in captions:
+            start, end = captions[number].start, captions[number].end
+        else:
+            start = end = _place(box, texts, report.spans[page.number - 1][0])
+        caption = report.text[start:end]
+        yield Picture(page.number, page.seen(box), caption, start, end, "; ".join(labels))
 
 
 def _shown(page: Page, figures: Sequence[Figure]) -> list[_Shown]:
@@ -167,13 +164,15 @@ def _texts(report: Report) -> dict[int, list[_Text]]:
         lines = list(group)
         block, start, end = lines[0].block, lines[0].start, lines[-1].end
         text = report.text[start:end]
+        words = text.split()
         plain = block.kind in ("paragraph", "heading")
         caption = plain and CAPTION.match(text) is not None
         sizes = [line.size for item in block.items for line in item]
-        small = plain and max(sizes) < 0.95 * report.body
+        named = 2 * sum(any(map(str.isalpha, word)) for word in words) > len(words)
+        small = plain and max(sizes) < 0.95 * report.body and named
         for number, part in groupby(lines, key=lambda line: line.page):
             box = reduce(Box.around, (line.box for line in part))
-            found[number].append(_Text(box, start, end, len(text.split()), caption, small))
+            found[number].append(_Text(box, start, end, len(words), caption, small))
     return found
 
 
@@ -208,7 +207,7 @@ def _captions(boxes: Sequence[Box], texts: Sequence[_Text], body: float) -> dict
             gap = box.top - text.box.bottom if above else text.box.top - box.bottom
             beside = text.box.x1 <= box.x0 or box.x1 <= text.box.x0
             small = text.small and text.words <= _CAPTION_WORDS
-            reach = 3 * body if text.caption else 1.5 * body if small and gap > -body else 0
+            reach = 3 * body if text.caption else 1.5 * body if small and gap > -_EDGE else 0
             if not beside and gap < reach:
                 pairs.append((not text.caption, max(gap, 0), above, number, text))
     found: dict[int, _Text] = {}
