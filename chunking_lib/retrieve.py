@@ -25,6 +25,7 @@ __all__ = [
     "bm25_scores",
     "check_scores",
     "dense_scores",
+    "encode_checked",
     "fuse_ranks",
     "fuse_scores",
     "merge_hits",
@@ -86,8 +87,8 @@ def dense_scores(questions: Sequence[str], chunks: Sequence[Chunk], embedder: En
     questions = _listed(questions)
     if not questions or not chunks:
         return np.zeros((len(questions), len(chunks)), dtype=np.float32)
-    asked = _vectors(embedder, questions)
-    found = _vectors(embedder, [chunk.embedding_text for chunk in chunks])
+    asked = encode_checked(embedder, questions)
+    found = encode_checked(embedder, [chunk.embedding_text for chunk in chunks])
     scores: Scores = asked @ found.T
     return scores
 
@@ -98,7 +99,11 @@ def _listed(questions: Sequence[str]) -> list[str]:
     return list(questions)
 
 
-def _vectors(embedder: Encoder, texts: list[str]) -> Scores:
+def encode_checked(embedder: Encoder, texts: list[str]) -> Scores:
+    """Return the vectors of `texts`, float32 (n, d); ValueError if they are not what they must be.
+
+    They must be one for each text, and of length 1, or 0 for a text with nothing to embed.
+    """
     vectors = np.asarray(embedder.encode(texts), dtype=np.float32)
     if vectors.ndim != 2 or len(vectors) != len(texts):
         raise ValueError(

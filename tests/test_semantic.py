@@ -39,7 +39,8 @@ class Counts:
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         self.seen += texts
-        return np.array([[text.lower().count(word) + 0.01 for word in self.words] for text in texts])
+        lower = [text.lower() for text in texts]
+        return np.array([[text.count(word) + 0.01 for word in self.words] for text in lower])
 
     def count(self, text: str) -> int:
         return len(text.split())
