@@ -1,7 +1,6 @@
 """`split_html`: sections, blocks, rows and items; the cases about HTML, loader and splitter."""
 
 import re
-import time
 from itertools import pairwise
 
 import pytest
@@ -11,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lengths import LENGTHS
 from strategies import odd_text, texts
+from test_cost import work_of
 
 from chunking_lib.chunk import Chunk, Document, check_chunks
 from chunking_lib.formats.html import load_html
@@ -444,18 +444,18 @@ LONG = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", LONG)
-def test_five_megabytes_take_seconds(name):
+def test_four_times_the_page_is_four_times_the_steps(name):
+    """Counted in calls of functions: this sees the walk through the blocks, too."""
     around = {"one list": "<ul>{}</ul>", "one table": "<table>{}</table>"}.get(name, "{}")
-    text = load_html(around.format(LONG[name] * 2000)).text
-    # Of blocks of a few letters, a million characters make more blocks than any page has.
-    characters = 1_000_000 if name in ("short lines", "headings") else 5_000_000
-    document = Document((text + "\n") * (characters // len(text) + 1))
-    started = time.process_time()
-    chunks = split_html(document)
-    assert time.process_time() - started < 60
-    assert sum(len(c.text) for c in chunks) > 0.9 * len(re.sub(r"\s", "", document.text))
+
+    def split(text):
+        split_html(Document(text))
+
+    once, four_times = (
+        work_of(split, load_html(around.format(LONG[name] * times)).text) for times in (200, 800)
+    )
+    assert four_times <= 4.4 * once + 2000
 
 
 @pytest.mark.parametrize("name", LONG)

@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from case_checks import CASES
 from corpus import FOLDER
 from hypothesis import given
 from hypothesis import strategies as st
+from test_cost import work_of
 
 from chunking_lib.chunk import Chunk, Document
 from chunking_lib.formats.json import load_json
@@ -439,11 +439,14 @@ def test_the_time_is_linear(shape, size):
     assert many < 1.3 * few + 1
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("shape", ["records", "deep", "object of objects"])
-def test_five_megabytes_take_seconds(shape):
-    document = load_json(json.dumps(SHAPES[shape](9_000 if shape == "deep" else 27_000)))
-    assert 4_500_000 < len(document.text) < 8_000_000
-    started = time.process_time()
-    split_json(document)
-    assert time.process_time() - started < 60
+@pytest.mark.parametrize("shape", SHAPES)
+def test_four_times_the_document_is_four_times_the_steps(shape):
+    """Counted in calls of functions: this sees the walk through the values, too."""
+
+    def split(text):
+        split_json(Document(text))
+
+    once, four_times = (
+        work_of(split, load_json(json.dumps(SHAPES[shape](n))).text) for n in (400, 1600)
+    )
+    assert four_times <= 4.4 * once + 2000

@@ -6,11 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from markdown_it import MarkdownIt
-from markdown_it.rules_block import StateBlock, table
 from markdown_it.token import Token
 
 from chunking_lib.boundaries import Boundaries
+from chunking_lib.formats.markdown_rules import make_parser
 from chunking_lib.formats.source import pipe_table
 
 __all__ = ["Block", "read_blocks", "trimmed_end"]
@@ -116,24 +115,27 @@ class _Reader:
         self._text, self._lines = text, lines
         self._boundaries = Boundaries(text)
         self.found: list[Block] = []
+        # The blocks that are open, with the lines of each: the last is known when it is closed.
+        self._open: list[tuple[Block, list[int]]] = []
+        self._last: Block | None = None
 
     def take(self, tokens: Sequence[Token]) -> None:
-        """Add the blocks of these tokens, which are whole blocks."""
-        levels = [self.found]
-        block = None
+        """Add the blocks of these tokens, which follow those of the call before."""
         for token in tokens:
             kind = _KINDS.get(token.type)
             if kind and token.map:
-                block = Block(kind, token.map[0], token.map[1], markup=token.markup)
+                self._last = block = Block(kind, token.map[0], token.map[1], markup=token.markup)
                 if kind == "heading":
                     block.head, block.level = True, int(token.tag[1:])
-                levels[-1].append(block)
+                (self._open[-1][0].children if self._open else self.found).append(block)
                 if kind in _CONTAINERS:
-                    levels.append(block.children)
-            elif token.type == "inline" and block and block.kind in ("heading", "table"):
-                block.content.append(token.content)
+                    self._open.append((block, token.map))
+            elif token.type == "inline":
+                if self._last and self._last.kind in ("heading", "table"):
+                    self._last.content.append(token.content)
             elif token.nesting < 0 and _KINDS.get(f"{token.type[:-6]}_open") in _CONTAINERS:
-                levels.pop()
+                block, lines = self._open.pop()
+                block.last = lines[1]
 
     def arrange(
         self, blocks: list[Block], first: int, last: int, *, nested: bool = True
@@ -180,42 +182,4 @@ class _Reader:
             found.append(block)  # the target of a link, or what is nested too deeply
 
 
-def _take(state: StateBlock, _first: int, _last: int, _silent: bool) -> bool:
-    """Hand over the tokens so far and forget them: millions of them would take long to keep."""
-    if state.level == 0:
-        state.env["reader"].take(state.tokens)
-        state.tokens.clear()
-    return False
-
-
-def _table(state: StateBlock, first: int, last: int, silent: bool) -> bool:
-    """Let the parser read the header of a table; a row is a line, and needs no token a cell."""
-    number = len(state.tokens)
-    found = table(state, first, min(last, first + 2), silent)
-    if silent or not found:
-        return found
-    ends = state.md.block.ruler.getRules("blockquote")
-    line, parent, state.parentType = first + 2, state.parentType, "table"
-    while (
-        line < last
-        and state.src[state.bMarks[line] : state.eMarks[line]].strip()
-        and state.sCount[line] >= state.blkIndent
-        and not state.is_code_block(line)
-        and not any(rule(state, line, last, True) for rule in ends)
-    ):
-        line += 1
-    state.parentType, state.line = parent, line
-    state.tokens[number].map = [first, line]
-    return True
-
-
-def _make_parser() -> MarkdownIt:
-    # A list nested deeper than this would take in all that follows.
-    parser = MarkdownIt("commonmark", {"maxNesting": 100}).enable("table")
-    parser.core.ruler.enableOnly(["normalize", "block"])
-    parser.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
-    parser.block.ruler.before("table", "take", _take)
-    return parser
-
-
-_PARSER = _make_parser()
+_PARSER = make_parser()

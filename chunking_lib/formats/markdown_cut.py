@@ -61,7 +61,10 @@ class Cutter:
             last -= 1
         end = blocks[last].end if last >= first else start
         following = max(first, last + 1)
-        while following < len(blocks) - 1 and blocks[following].head:
+        # Behind `limit` there is nothing to take along, however many headings there are.
+        while (
+            following < len(blocks) - 1 and blocks[following].head and blocks[following].end < limit
+        ):
             following += 1
         if following < len(blocks) and blocks[following].children:
             block = blocks[following]
