@@ -9,9 +9,15 @@ import pytest
 HERE = Path(__file__).resolve().parent / "benchmarks"
 sys.path.insert(0, str(HERE))
 
-from contenders import UNITS, YARDSTICKS, contenders, make_text  # noqa: E402
+from contenders import (  # noqa: E402
+    UNITS,
+    YARDSTICKS,
+    contenders,
+    format_texts,
+    make_text,
+)
 from report import draw, write  # noqa: E402
-from run import check, fingerprint, race  # noqa: E402
+from run import check, fingerprint, formats, race  # noqa: E402
 
 RESULTS = json.loads((HERE / "results.json").read_text("utf-8"))
 
@@ -46,6 +52,19 @@ def test_every_contender_runs_once_on_the_same_text(unit, text):
         if row["name"] not in YARDSTICKS:
             assert row["chunks"] > 10, row
             assert row["wrong"] == 0, row
+
+
+@pytest.mark.slow
+def test_both_splitters_of_every_format_run():
+    rows = formats(5000)["rows"]
+    assert [row["text"] for row in rows] == list(format_texts(5000))
+    assert all(row["ours chunks"] and row["langchain chunks"] for row in rows)
+
+
+def test_committed_results_hold_five_megabytes_of_every_format():
+    rows = RESULTS["formats"]["rows"]
+    assert [row["text"] for row in rows] == list(format_texts(5000))
+    assert all(4.9 < row["megabytes"] < 6 for row in rows)
 
 
 def test_a_wrong_offset_is_seen():

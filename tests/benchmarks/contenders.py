@@ -4,14 +4,20 @@ A contender makes a fresh splitter for every round, so that no round finds the c
 full. Peers are imported where they are used: memory is measured in a process that loads only one.
 """
 
+import json
 import random
 import re
 from collections.abc import Callable
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from chunking_lib.character import split_characters, split_tokens
+from chunking_lib.formats.code import split_code
+from chunking_lib.formats.html_split import split_html
+from chunking_lib.formats.json_split import split_json
+from chunking_lib.formats.markdown import split_markdown
 from chunking_lib.length import token_length
 from chunking_lib.models import MINILM, fetch, load_tokenizer
 from chunking_lib.recursive import split_recursive
@@ -238,3 +244,67 @@ UNITS = {"characters": _by_characters, "tokens": _by_tokens, "counting": _by_cou
 def contenders(unit: str, text: str) -> list[Contender]:
     """Return who splits by "characters", "tokens" or "counting"; ours comes first."""
     return UNITS[unit](text)
+
+
+def _repeated(size: int, *endings: str) -> str:
+    """Return `size` bytes: the course's documents with these endings, again and again."""
+    paths = sorted(path for path in CORPUS.iterdir() if path.suffix in endings)
+    text = "\n\n".join(path.read_text("utf-8") for path in paths) + "\n\n"
+    data = text.encode()
+    return (data * (size // len(data) + 1))[:size].decode(errors="ignore")
+
+
+def _records(size: int) -> str:
+    """Return `size` bytes or a little more of JSON: a list of one of the course's documents."""
+    text = (CORPUS / "api_departures.json").read_text("utf-8")
+    return json.dumps([json.loads(text)] * (size // len(text.encode()) + 1))
+
+
+def format_texts(size: int) -> dict[str, tuple[str, str]]:
+    """Return the format and a text of about `size` bytes by what is in it."""
+
+    def again(unit: str, before: str = "") -> str:
+        return before + unit * (size // len(unit))
+
+    return {
+        "Markdown: the course's": ("markdown", _repeated(size, ".md")),
+        "Markdown: a list": ("markdown", again("- The ferry to Holm\n")),
+        "Markdown: headings": ("markdown", again("## The ferry to Holm\n\n")),
+        "Markdown: a table": (
+            "markdown",
+            again("| The ferry | 14:05 |\n", "| A | B |\n|---|---|\n"),
+        ),
+        "Markdown: a fence": ("markdown", again("x = compute(1)\n", "```\n")),
+        "Python: the course's": ("python", _repeated(size, ".py")),
+        "Java: statements": ("java", again("    x = g(y);\n", "class A { void f() {\n") + "}}\n"),
+        "HTML: the course's": ("html", _repeated(size, ".html")),
+        "JSON: the course's": ("json", _records(size)),
+    }
+
+
+def format_pair(name: str) -> tuple[Callable[[str], Any], Callable[[str], Any]]:
+    """Return our splitter of a format, which parses too, and LangChain's."""
+    from langchain_text_splitters import (
+        HTMLHeaderTextSplitter,
+        Language,
+        MarkdownTextSplitter,
+        RecursiveCharacterTextSplitter,
+        RecursiveJsonSplitter,
+    )
+
+    n = CHARACTERS
+    if name == "markdown":
+        theirs = MarkdownTextSplitter(chunk_size=n, chunk_overlap=0).split_text
+        return partial(split_markdown, size=n), theirs
+    if name == "html":
+        headings = [(f"h{level}", f"h{level}") for level in range(1, 7)]
+        return partial(split_html, size=n), HTMLHeaderTextSplitter(headings).split_text
+    if name == "json":
+        splitter = RecursiveJsonSplitter(max_chunk_size=n)
+        return partial(split_json, size=n), lambda text: splitter.split_json(
+            json.loads(text), convert_lists=True
+        )
+    code = RecursiveCharacterTextSplitter.from_language(
+        Language(name), chunk_size=n, chunk_overlap=0
+    )
+    return partial(split_code, language=name, size=n), code.split_text

@@ -75,6 +75,7 @@ def write(results: dict[str, Any]) -> str:
         parts += [f"## {TITLES[race['unit']]}, {race['megabytes']} MB\n", race_table(results, race)]
     parts += ["## Growth: `split_recursive` on longer texts, MB/s\n", rows_table(results["growth"])]
     parts += ["## Other texts of 1 MB, MB/s\n", rows_table(results["kinds"])]
+    parts += [f"## Formats: seconds, size {CHARACTERS}\n", formats_table(results["formats"])]
     memory = [
         [r["unit"], r["name"], number(r["python"]), number(r["rss"])] for r in results["memory"]
     ]
@@ -90,6 +91,26 @@ def write(results: dict[str, Any]) -> str:
     ]
     header = ["Text", "Bytes", "Characters", "Words", "Distinct words", "SHA-256"]
     return "\n".join([*parts, table(header, inputs)])
+
+
+def formats_table(results: dict[str, Any]) -> str:
+    """Return seconds for each text in a format, ours beside LangChain's."""
+    rows = [
+        [
+            row["text"],
+            number(row["megabytes"]),
+            *(number(row[key]) for key in ("ours", "ours cpu", "langchain", "langchain cpu")),
+            *(f"{row[key]:,}" for key in ("ours chunks", "langchain chunks")),
+        ]
+        for row in results["rows"]
+    ]
+    header = ["Text", "MB", "Ours, s", "CPU s", "LangChain, s", "CPU s", "Our chunks", "Theirs"]
+    before, after = results["load"]
+    return (
+        f"{results['date']}, once each; load average {before:.2f} before and {after:.2f} after. "
+        "LangChain's splitters of Markdown and code cut at patterns and do not parse; that of HTML "
+        "does not keep a size.\n\n" + table(header, rows)
+    )
 
 
 def about(machine: dict[str, Any], load: list[list[float]], others: list[float | None]) -> str:

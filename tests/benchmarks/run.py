@@ -1,6 +1,7 @@
 """Measure speed and memory beside other libraries: `make bench`, about ten minutes.
 
 Writes results.json, and from it results.md and results.png. With --report, only the latter two.
+With --formats, measures the splitters of formats anew and keeps the rest.
 With --quick, measures a small text once and prints the report; nothing is written.
 """
 
@@ -30,6 +31,8 @@ from contenders import (
     YARDSTICKS,
     Contender,
     contenders,
+    format_pair,
+    format_texts,
     load_tokie,
     make_text,
     read_chunks,
@@ -227,6 +230,7 @@ def measure(scale: float = 1.0, *, rounds: int = 15) -> dict[str, Any]:
         for unit in ("characters", "tokens")
         for one in contenders(unit, texts[1])
     ]
+    results["formats"] = formats(int(5 * megabyte))
     load.append(os.getloadavg())
     others.append(others_busy())
     return results | {"load": load, "others": others}
@@ -242,6 +246,20 @@ def handed(text: str) -> dict[str, float]:
 
     split_recursive(text, size=TOKENS, length=spy)
     return {"calls": len(seen), "characters": sum(seen) / len(text)}
+
+
+def formats(size: int) -> dict[str, Any]:
+    """Measure the splitter of each format, and LangChain's of that format, once on each text."""
+    load, rows = os.getloadavg()[0], []
+    for name, (kind, text) in format_texts(size).items():
+        say(name)
+        row: dict[str, Any] = {"text": name, "megabytes": len(text.encode()) / 1e6}
+        for who, run in zip(("ours", "langchain"), format_pair(kind), strict=True):
+            result, row[who], row[f"{who} cpu"] = clock(run, text)
+            row[f"{who} chunks"] = len(result)
+            del result
+        rows.append(row)
+    return {"date": date.today().isoformat(), "load": [load, os.getloadavg()[0]], "rows": rows}
 
 
 def by_text(texts: dict[str, str], rounds: int, names: tuple[str, ...]) -> list[dict[str, Any]]:
@@ -268,6 +286,7 @@ def by_text(texts: dict[str, str], rounds: int, names: tuple[str, ...]) -> list[
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--report", action="store_true")
+    parser.add_argument("--formats", action="store_true")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--memory", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -278,9 +297,13 @@ def main() -> None:
         print(write(measure(0.02, rounds=1)))
         return
     path = HERE / "results.json"
+    results = (
+        json.loads(path.read_text("utf-8")) if options.report or options.formats else measure()
+    )
+    if options.formats:
+        results["formats"] = formats(5_000_000)
     if not options.report:
-        path.write_text(json.dumps(measure(), indent=1, ensure_ascii=False) + "\n", "utf-8")
-    results = json.loads(path.read_text("utf-8"))
+        path.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", "utf-8")
     (HERE / "results.md").write_text(write(results), "utf-8")
     draw(results, HERE / "results.png")
 
