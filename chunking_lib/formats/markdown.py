@@ -58,8 +58,8 @@ def split_markdown(
     table that began in a chunk before. It does not count towards the size. A title of more than 200
     characters is shortened there, and the header of a table that is longer than `size` left out.
 
-    The time grows with the length of the text and the number of its blocks, most of it in the
-    parser: a text of nothing but short items or headings takes about seven times as long as prose.
+    The time grows in proportion to the text, to its blocks and to its chunks: a text of nothing but
+    short items or headings takes about seven times as long as ordinary Markdown of that length.
 
     Args:
         document: a document, or what `load_markdown` takes; offsets refer to its text.
