@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from dataclasses import asdict
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -17,13 +15,11 @@ from rich.progress import track
 from rich.table import Table
 
 from chunking_lib.benchmark import Benchmark, read_questions
-from chunking_lib.character import split_characters, split_tokens
-from chunking_lib.chunk import Chunk, Document
+from chunking_lib.chunk import Document
 from chunking_lib.cli_files import check_out, or_exit, read_documents, say, stop, to_stdout
+from chunking_lib.cli_strategies import Strategy, Unit, make_chunker, make_length
 from chunking_lib.intervals import FEW_DOCUMENTS
-from chunking_lib.length import token_length
-from chunking_lib.models import load_embedder, load_tokenizer
-from chunking_lib.recursive import split_recursive
+from chunking_lib.models import load_embedder
 from chunking_lib.scoreboard import Scoreboard, compare
 
 __all__ = ["app"]
@@ -42,20 +38,6 @@ seconds: to cut and to embed; vectors are kept, so a second run is faster
 """
 
 
-class Unit(StrEnum):
-    """What `--size` counts."""
-
-    characters = "characters"
-    tokens = "tokens"
-
-
-class Strategy(StrEnum):
-    """How to split."""
-
-    characters = "characters"
-    recursive = "recursive"
-
-
 Files = Annotated[
     list[Path],
     typer.Argument(
@@ -64,7 +46,9 @@ Files = Annotated[
     ),
 ]
 Size = Annotated[int, typer.Option(help="The most a chunk may measure.")]
-Overlap = Annotated[int, typer.Option(help="The most that neighbours share.")]
+Overlap = Annotated[
+    int, typer.Option(help="The most that neighbours share: of characters and recursive only.")
+]
 Units = Annotated[Unit, typer.Option(help="What size and overlap count.")]
 
 
@@ -81,8 +65,8 @@ def chunk(
 ) -> None:
     """Split files into chunks, one JSON object a line, with the offsets of each."""
     check_out(out)
-    length = _length(unit)
-    chunker = _chunker(strategy, size, overlap, unit)
+    length = or_exit(lambda: make_length(unit))
+    chunker = or_exit(lambda: make_chunker(strategy, size=size, overlap=overlap, unit=unit))
     documents = list(read_documents(files, without=[out]))
     lines: list[str] = []
     table = Table("document", "chunks", "mean", "largest", title=f"{strategy}, size {size} {unit}")
@@ -126,11 +110,16 @@ def compare_command(
 ) -> None:
     """Measure how much of the answers each way to split finds, at equal cost in tokens.
 
+    "document" takes the splitter for the kind of each file. "semantic" embeds every sentence, which
+    takes minutes for some hundred pages.
+
     The first way is what the others are compared with.
     """
     check_out(out)
     arms = {
-        f"{one} {number}": _chunker(one, number, overlap, unit)
+        f"{one} {number}": or_exit(
+            partial(make_chunker, one, size=number, overlap=overlap, unit=unit)
+        )
         for one in strategy or list(Strategy)
         for number in size or [_SIZE]
     }
@@ -191,27 +180,3 @@ def _table(console: Console, title: str, rows: list[list[str]]) -> None:
     console.print(title, style="bold")
     console.print(table)
     console.print()
-
-
-def _length(unit: Unit) -> Callable[[str], int]:
-    return len if unit is Unit.characters else or_exit(lambda: token_length(load_tokenizer()))
-
-
-def _chunker(
-    strategy: Strategy, size: int, overlap: int, unit: Unit
-) -> Callable[[Document], list[Chunk]]:
-    """Return the chunker that the options describe; a bad size is said at once."""
-    if unit is Unit.characters:
-        splitters: dict[Strategy, Callable[..., list[Chunk]]] = {
-            Strategy.characters: split_characters,
-            Strategy.recursive: split_recursive,
-        }
-    else:
-        length = _length(unit)
-        splitters = {
-            Strategy.characters: partial(split_tokens, tokenizer=length),
-            Strategy.recursive: partial(split_recursive, length=length),
-        }
-    chunker = partial(splitters[strategy], size=size, overlap=overlap)
-    or_exit(lambda: chunker(Document("")))
-    return chunker

@@ -11,12 +11,14 @@ import pytest
 from toys import ToyEmbedder
 from typer.testing import CliRunner
 
-from chunking_lib import cli
+from chunking_lib import cli, cli_strategies
 from chunking_lib.chunk import Chunk, Document, check_chunks
-from chunking_lib.formats.load import load_document
+from chunking_lib.cli_strategies import Strategy
+from chunking_lib.formats import load_document, split_document
 from chunking_lib.length import token_length
 from chunking_lib.models import load_tokenizer
 from chunking_lib.scoreboard import Scoreboard
+from chunking_lib.semantic import split_semantic
 
 FERRY = """# Ferry
 
@@ -68,6 +70,7 @@ def folder(tmp_path, monkeypatch):
 def run(monkeypatch):
     """Run a command in this process, with a small embedder."""
     monkeypatch.setattr(cli, "load_embedder", ToyEmbedder)
+    monkeypatch.setattr(cli_strategies, "_embedder", ToyEmbedder)
 
     def invoke(*arguments: object):
         return CliRunner().invoke(cli.app, list(map(str, arguments)))
@@ -118,6 +121,25 @@ def test_chunk_writes_lines_whose_offsets_point_into_the_document(run, folder, s
     for name, chunks in found.items():
         document = load_document(folder / name)
         assert check_chunks(document, chunks, size=25, overlap=5, length=length) == []
+
+
+@pytest.mark.parametrize("unit", ["characters", "tokens"])
+def test_chunk_by_what_a_document_is_and_by_its_meaning(run, folder, unit):
+    for strategy in ("document", "semantic"):
+        options = ("--strategy", strategy, "--size", 25, "--unit", unit)
+        result = run("chunk", folder / "ferry.md", *options)
+        assert result.exit_code == 0, result.output
+        document = load_document(folder / "ferry.md")
+        length = len if unit == "characters" else token_length(load_tokenizer())
+        if strategy == "document":
+            right = split_document(document, size=25, length=length)
+        else:
+            right = split_semantic(document, embedder=ToyEmbedder(), size=25, length=length)
+        assert read_lines(result.stdout)["ferry.md"] == right
+        one_line(
+            run("chunk", folder, *options, "--overlap", 5),
+            f"overlap=5 must be 0 for the strategy {strategy}",
+        )
 
 
 def test_ends_of_lines_are_kept(run, folder):
@@ -291,7 +313,8 @@ def test_compare_on_a_strangers_folder(run, folder):
     options = ("--questions", asked, "--size", 10, "--size", 30, "--out", out)
     result = run("compare", folder, *options)
     assert result.exit_code == 0, result.output
-    names = ["characters 10", "characters 30", "recursive 10", "recursive 30"]
+    names = [f"{name} {size}" for name in Strategy for size in (10, 30)]
+    assert len(names) == 8
     for name in names:
         assert name in result.stdout
     assert "3 questions" in result.stdout and "verdict" in result.stdout
