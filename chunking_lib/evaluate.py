@@ -65,12 +65,14 @@ class Arm:
         model_tokens: tokens that a language model read and wrote to make the chunks.
         embedded: texts that the scorer embeds, 0 for one that knows words only; the chunks', each
             text once, if None.
+        cut_by: texts that the chunker embeds to find its cuts; they are added to those.
     """
 
     chunker: Chunker
     scorer: Scorer | None = None
     model_tokens: int = 0
     embedded: int | None = None
+    cut_by: int = 0
 
 
 @dataclass(frozen=True)
@@ -233,7 +235,7 @@ def evaluate(
         mean_size=float(np.mean(costs or [0])),
         max_size=max(costs, default=0),
         unseen=_unseen(embedder, chunks) if embedded else 0.0,
-        embedded=embedded,
+        embedded=embedded + arm.cut_by,
         model_tokens=arm.model_tokens,
         seconds=seconds,
         **rows,

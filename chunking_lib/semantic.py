@@ -14,7 +14,7 @@ from chunking_lib.length import Length
 from chunking_lib.retrieve import Encoder
 from chunking_lib.sentences import sentence_spans
 from chunking_lib.spans import Builder, check_size, run_builder
-from chunking_lib.turns import Spans, add_group, check_whole, embed_sentences
+from chunking_lib.turns import Spans, add_group, check_whole, embed_sentences, find_sentences
 
 __all__ = ["THRESHOLDS", "find_breakpoints", "sentence_distances", "split_semantic"]
 
@@ -42,13 +42,13 @@ def split_semantic(
 ) -> list[Chunk]:
     """Split `text` between sentences, where the meaning changes most.
 
-    1. Embed each sentence together with `buffer` sentences on either side.
+    1. Embed each sentence together with `buffer` sentences on either side. One that is longer than
+       `size` is first cut by `split_recursive`, and each part counts as a sentence.
     2. The distance between two neighbours is 1 minus the cosine of their vectors.
     3. A chunk ends where the distance is above the threshold; see `find_breakpoints`. Before a
        chunk has `min_size`, it does not end, if the size allows that.
     4. What is longer than `size` is cut between the two neighbours farthest apart, until it fits,
-       and if possible so that both parts have `min_size`. A sentence that is too long by itself
-       goes through `split_recursive`.
+       and if possible so that both parts have `min_size`.
 
     Chunks are slices of the text: white space between sentences stays, and nothing is lost. A text
     of one sentence is one chunk, and no vector is made.
@@ -81,7 +81,7 @@ def split_semantic(
     text, source = text_and_source(text)
     check_size(size, 0, length)
     _check_options(threshold, amount, number_of_chunks, min_size, size)
-    spans = sentences(text)
+    spans = find_sentences(text, sentences, size, length)
     distances = _distances(text, spans, embedder, buffer)
     if number_of_chunks is None:
         ends = find_breakpoints(distances, threshold, amount)

@@ -13,7 +13,7 @@ from chunking_lib.length import Length
 from chunking_lib.retrieve import Encoder
 from chunking_lib.sentences import sentence_spans
 from chunking_lib.spans import Builder, check_size, run_builder
-from chunking_lib.turns import Spans, add_group, check_cosine, embed_sentences
+from chunking_lib.turns import Spans, add_group, check_cosine, embed_sentences, find_sentences
 
 __all__ = ["split_semantic_merge"]
 
@@ -37,8 +37,8 @@ def split_semantic_merge(
        after next, and what stands between, which may be a quotation or a formula.
     3. No merging goes beyond `size`. The vector of a chunk is the mean of its sentences' vectors.
 
-    A sentence that is too long by itself goes through `split_recursive`. Every sentence is embedded
-    once.
+    A sentence that is longer than `size` is first cut by `split_recursive`, and each part counts as
+    a sentence. Each is embedded once.
 
     Args:
         text: a text or a document; offsets refer to it.
@@ -63,7 +63,7 @@ def split_semantic_merge(
     check_size(size, 0, length)
     check_cosine("append", append)
     check_cosine("merge", merge)
-    spans = sentences(text)
+    spans = find_sentences(text, sentences, size, length)
     vectors = embed_sentences(text, spans if len(spans) > 1 else [], embedder, buffer)
 
     def cut(builder: Builder) -> None:

@@ -12,7 +12,7 @@ from chunking_lib.length import Length
 from chunking_lib.retrieve import Encoder
 from chunking_lib.sentences import sentence_spans
 from chunking_lib.spans import Builder, check_size, run_builder
-from chunking_lib.turns import Spans, add_group, embed_sentences
+from chunking_lib.turns import Spans, add_group, embed_sentences, find_sentences
 
 __all__ = ["split_semantic_optimal"]
 
@@ -34,8 +34,8 @@ def split_semantic_optimal(
     3. Of all ways to cut into chunks of at most `size`, take the one that is worth most, found by
        dynamic programming. Of equal ones, it is the one whose last chunks are longest.
 
-    A sentence that is too long by itself goes through `split_recursive`. The time grows with the
-    number of sentences times how many fit into a chunk.
+    A sentence that is longer than `size` is first cut by `split_recursive`, and each part counts as
+    a sentence. The time grows with their number times how many fit into a chunk.
 
     Args:
         text: a text or a document; offsets refer to it.
@@ -56,7 +56,7 @@ def split_semantic_optimal(
     """
     text, source = text_and_source(text)
     check_size(size, 0, length)
-    spans = sentences(text)
+    spans = find_sentences(text, sentences, size, length)
     vectors = embed_sentences(text, spans if len(spans) > 1 else [], embedder, buffer)
 
     def cut(builder: Builder) -> None:

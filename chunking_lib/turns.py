@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Real
 
 import numpy as np
@@ -11,12 +11,31 @@ from numpy.typing import NDArray
 from chunking_lib.length import Length
 from chunking_lib.recursive import split_recursive
 from chunking_lib.retrieve import Encoder
-from chunking_lib.spans import Builder
+from chunking_lib.spans import Builder, check_length
 
-__all__ = ["Spans", "add_group", "check_cosine", "check_whole", "embed_sentences"]
+__all__ = ["Spans", "add_group", "check_cosine", "check_whole", "embed_sentences", "find_sentences"]
 
 #: The places of sentences: start and end of each, in characters.
 Spans = Sequence[tuple[int, int]]
+
+
+def find_sentences(
+    text: str, sentences: Callable[[str], Spans], size: int, length: Length
+) -> list[tuple[int, int]]:
+    """Return the places of the sentences; of one longer than `size`, those of its parts.
+
+    What has no sentences (code, data, a table) would else be one, and turn nowhere.
+    """
+    check_length(length, text[:20])
+    spans = []
+    for start, end in sentences(text):
+        sentence = text[start:end]
+        if length(sentence) <= size:
+            spans.append((start, end))
+        else:
+            parts = split_recursive(sentence, size=size, length=length)
+            spans += [(start + part.start, start + part.end) for part in parts]
+    return spans
 
 
 def embed_sentences(text: str, spans: Spans, embedder: Encoder, buffer: int) -> NDArray[np.float64]:

@@ -363,6 +363,18 @@ def test_no_way_to_cut_is_worth_more(vectors, most):
     assert worth(sizes) == pytest.approx(max(map(worth, ways)), abs=1e-6)
 
 
+# Sentences that are too long
+
+
+@pytest.mark.parametrize("split", SPLITTERS)
+def test_a_sentence_that_is_too_long_counts_as_its_parts(split):
+    text = " ".join(["cat"] * 9 + ["ship"] * 9)
+    embedder = cats()
+    chunks = split(text, embedder=embedder, size=8, buffer=0)
+    assert read(chunks) == ["cat cat"] * 4 + ["cat", *["ship"] * 9]
+    assert "cat ship" not in embedder.seen and max(map(len, embedder.seen)) <= 8
+
+
 # Two passes
 
 

@@ -7,6 +7,7 @@ import argparse
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from chunking_lib.benchmark import Benchmark, load_benchmark
 from chunking_lib.character import split_characters, split_tokens
 from chunking_lib.chunk import Chunk, Document
 from chunking_lib.evaluate import Arm
+from chunking_lib.formats import split_document
 from chunking_lib.length import token_length
 from chunking_lib.models import load_embedder, load_tokenizer
 from chunking_lib.recursive import split_recursive
@@ -26,6 +28,8 @@ from chunking_lib.retrieve import (
     smooth_neighbours,
 )
 from chunking_lib.scoreboard import Scoreboard, compare
+from chunking_lib.semantic import split_semantic
+from chunking_lib.sentences import sentence_spans
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -37,6 +41,8 @@ PAIRS = [
     ("characters, 1,000", "whole documents"),
     ("recursive, 1,000 characters", "characters, 1,000"),
     ("recursive, 200 tokens", "tokens, 200"),
+    ("by format, 200 tokens", "recursive, 200 tokens"),
+    ("semantic, 200 tokens", "recursive, 200 tokens"),
     ("recursive, 200 tokens, with neighbours", "recursive, 200 tokens"),
     ("recursive, 200 tokens, with BM25", "recursive, 200 tokens"),
     ("recursive, 200 tokens, with both", "recursive, 200 tokens, with BM25"),
@@ -47,7 +53,7 @@ def whole(document: Document) -> list[Chunk]:
     return [Chunk(document.text, 0, len(document.text), document.id)]
 
 
-def chunkers() -> dict[str, Callable[[Document], list[Chunk]]]:
+def chunkers(embedder: Encoder) -> dict[str, Callable[[Document], list[Chunk]]]:
     """The ways to cut, by name."""
     length = token_length(load_tokenizer())
     return {
@@ -56,12 +62,19 @@ def chunkers() -> dict[str, Callable[[Document], list[Chunk]]]:
         "tokens, 200": partial(split_tokens, tokenizer=length, size=200),
         "recursive, 1,000 characters": partial(split_recursive, size=1000),
         "recursive, 200 tokens": partial(split_recursive, size=200, length=length),
+        "by format, 200 tokens": partial(split_document, size=200, length=length),
+        "semantic, 200 tokens": partial(split_semantic, embedder=embedder, size=200, length=length),
     }
 
 
-def arms(embedder: Encoder) -> dict[str, Arm]:
-    """What is scored: each way to cut with dense retrieval, and one with more of it."""
-    ways = {name: Arm(chunker) for name, chunker in chunkers().items()}
+def arms(embedder: Encoder, sentences: int) -> dict[str, Arm]:
+    """What is scored: each way to cut with dense retrieval, and one with more of it.
+
+    Semantic splitting embeds each of the `sentences`, with its neighbours, to find its cuts.
+    """
+    ways = {name: Arm(chunker) for name, chunker in chunkers(embedder).items()}
+    name = "semantic, 200 tokens"
+    ways[name] = replace(ways[name], cut_by=sentences)
     base = ways["recursive, 200 tokens"].chunker
 
     def dense(questions: Sequence[str], chunks: Sequence[Chunk]) -> Scores:
@@ -90,13 +103,13 @@ def fingerprint(benchmark: Benchmark, chunker: Callable[[Document], list[Chunk]]
     return digest.hexdigest()[:16]
 
 
-def stamp(benchmark: Benchmark) -> dict[str, str]:
+def stamp(benchmark: Benchmark, embedder: Encoder) -> dict[str, str]:
     """What the scores rest on: the questions, the ruler, and where each chunker cuts."""
     ruler = ("benchmark", "evaluate", "intervals", "metrics", "retrieve")
     files = [ROOT / "data" / "questions.jsonl"]
     files += [ROOT / "chunking_lib" / f"{name}.py" for name in ruler]
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in files} | {
-        name: fingerprint(benchmark, chunker) for name, chunker in chunkers().items()
+        name: fingerprint(benchmark, chunker) for name, chunker in chunkers(embedder).items()
     }
 
 
@@ -126,9 +139,12 @@ def main() -> None:
     if not parser.parse_args().report:
         benchmark = load_benchmark(ROOT / "data", split="test")
         embedder = load_embedder()
-        board = compare(arms(embedder), benchmark, embedder=embedder, pairs=PAIRS)
+        sentences = sum(len(sentence_spans(one)) for one in benchmark.documents.values())
+        board = compare(arms(embedder, sentences), benchmark, embedder=embedder, pairs=PAIRS)
         board.save(RESULTS)
-        data = json.loads(RESULTS.read_text(encoding="utf-8")) | {"stamp": stamp(benchmark)}
+        data = json.loads(RESULTS.read_text(encoding="utf-8")) | {
+            "stamp": stamp(benchmark, embedder)
+        }
         text = json.dumps(data, indent=1, ensure_ascii=False)
         RESULTS.write_text(text + "\n", encoding="utf-8")
         print(board)
