@@ -80,6 +80,16 @@ def add_group(builder: Builder, start: int, end: int, length: Length) -> None:
         builder.add(start + part.start, start + part.end, oversize=oversize)
 
 
+def add_sentences(builder: Builder, spans: Spans, length: Length) -> None:
+    """Make chunks of whole sentences, each of as many as fit."""
+    first = 0
+    for last in range(len(spans)):
+        whole = last + 1 == len(spans)
+        if whole or not builder.fits(spans[first][0], spans[last + 1][1]):
+            add_group(builder, spans[first][0], spans[last][1], length)
+            first = last + 1
+
+
 def check_whole(name: str, value: object, least: int) -> None:
     """Raise a `ValueError` unless a value is a whole number, and large enough."""
     if not hasattr(value, "__index__") or isinstance(value, bool) or value.__index__() < least:
