@@ -12,6 +12,7 @@ from chunking_lib.length import Length
 from chunking_lib.retrieve import Encoder
 from chunking_lib.sentences import sentence_spans
 from chunking_lib.spans import Builder, check_size, run_builder
+from chunking_lib.topic_model import load_sklearn
 from chunking_lib.turns import Spans, add_group, embed_sentences
 
 __all__ = ["split_clusters"]
@@ -44,6 +45,7 @@ def split_clusters(
         sentences: finds the places of the sentences in a text.
     Raises:
         ValueError: as `split_semantic`.
+        RuntimeError: scikit-learn is not installed.
 
     ```python
     chunks = split_clusters(document, embedder=load_embedder(), size=800)
@@ -72,12 +74,9 @@ def split_clusters(
 
 def _cluster(vectors: NDArray[np.float64]) -> list[tuple[int, int, int, int]]:
     """Return first and last sentence of each cluster, and the two in it; the last has them all."""
-    # Imported at the first use: that takes a second.
-    from sklearn.cluster import ward_tree
-    from sklearn.feature_extraction.image import grid_to_graph
-
     count = len(vectors)
-    joins = ward_tree(vectors, connectivity=grid_to_graph(count, 1))[0].tolist()
+    chain = load_sklearn("feature_extraction.image").grid_to_graph(count, 1)
+    joins = load_sklearn("cluster").ward_tree(vectors, connectivity=chain)[0].tolist()
     clusters = [(i, i, -1, -1) for i in range(count)]
     for pair in joins:
         left, right = sorted(pair, key=lambda number: clusters[number][0])

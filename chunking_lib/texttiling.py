@@ -53,6 +53,7 @@ def split_texttiling(
         sentences: finds the places of the sentences in a text.
     Raises:
         ValueError: an argument outside these bounds.
+        RuntimeError: scikit-learn, whose stop words they are, is not installed.
 
     >>> text = "Cats purr. A cat naps. The cat ate. Ships sail. A ship left. The ship sank."
     >>> [chunk.text for chunk in split_texttiling(text, block=6, smoothing=0)]

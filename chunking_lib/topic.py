@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -14,7 +14,6 @@ from chunking_lib.length import Length
 from chunking_lib.sentences import sentence_spans
 from chunking_lib.spans import Builder, check_size, run_builder
 from chunking_lib.topic_model import (
-    TopicModel,
     check_model,
     content_words,
     fit_topics,
@@ -64,12 +63,13 @@ def split_topics(
     Raises:
         ValueError: an argument outside these bounds, or a text with fewer than two different words
             that are no stop words.
+        RuntimeError: scikit-learn is not installed.
 
-    >>> text = "Cats purr. The cat naps. A cat ate. Ships sail. The ship left. A ship sank."
+    >>> text = "The cat purrs. A cat naps. The cat ate. The ship sails. A ship left. The ship sank."
     >>> for chunk in split_topics(text, topics=2, passage=1, smoothing=1):
     ...     print(chunk.text, chunk.metadata["keywords"][0])
-    Cats purr. The cat naps. A cat ate. cat
-    Ships sail. The ship left. A ship sank. ship
+    The cat purrs. A cat naps. The cat ate. cat
+    The ship sails. A ship left. The ship sank. ship
 
     Source: topic models over the sentences of a text are what is often called "section-based"
     chunking; passages, smoothing and the limit on the size are our own.
@@ -108,9 +108,10 @@ def split_topics(
 
     chunks = run_builder(text, source, cut, size=size, overlap=0, length=length, strip=True)
     starts = [spans[first][0] for first in firsts]
+    places = {word: i for i, word in enumerate(found.words)}
     for chunk in chunks:
         topic = main[max(bisect_right(starts, chunk.start) - 1, 0)]
-        chunk.metadata["keywords"] = _keywords(found, topic, chunk, keywords)
+        chunk.metadata["keywords"] = _keywords(found.weights[topic], places, chunk, keywords)
     return chunks
 
 
@@ -128,8 +129,9 @@ def _main_topics(mixtures: NDArray[np.float64], smoothing: int) -> list[int]:
     return main
 
 
-def _keywords(model: TopicModel, topic: int, chunk: Chunk, number: int) -> list[str]:
-    weights = model.weights[topic]
-    known = dict(zip(model.words, weights.tolist(), strict=True))
-    held = {word for word in content_words(chunk.text, frozenset()) if known.get(word, 0) > 0}
-    return sorted(held, key=lambda word: (-known[word], word))[:number]
+def _keywords(
+    weights: NDArray[np.float64], places: Mapping[str, int], chunk: Chunk, number: int
+) -> list[str]:
+    held = {word for word in content_words(chunk.text, frozenset()) if word in places}
+    known = {word: float(weights[places[word]]) for word in held}
+    return sorted((word for word in held if known[word]), key=lambda w: (-known[w], w))[:number]

@@ -6,6 +6,7 @@ import re
 import warnings
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import combinations
 from typing import Any
 
@@ -19,6 +20,7 @@ __all__ = [
     "check_model",
     "content_words",
     "fit_topics",
+    "load_sklearn",
     "read_stop_words",
     "topic_keywords",
     "topic_quality",
@@ -42,13 +44,13 @@ class TopicModel:
         weights: how much a word belongs to a topic, float (k, v).
         mixtures: the shares of the topics in each passage, float (n, k), rows add up to 1; a
             passage without a known word has equal shares.
-        counts: how often each word occurs in each passage, int (n, v).
+        counts: how often each word occurs in each passage, a sparse table of int (n, v).
     """
 
     words: list[str]
     weights: NDArray[np.float64]
     mixtures: NDArray[np.float64]
-    counts: NDArray[np.int64]
+    counts: Any
 
 
 def fit_topics(
@@ -77,6 +79,7 @@ def fit_topics(
         seed: of the random numbers, 0 or more.
     Raises:
         ValueError: an argument outside these bounds, or fewer than two different words.
+        RuntimeError: scikit-learn is not installed.
 
     >>> model = fit_topics(["Cats purr. A cat naps.", "Ships sail. A ship left."], topics=2)
     >>> model.mixtures.argmax(axis=1).tolist()
@@ -110,13 +113,18 @@ def read_stop_words(stop_words: str | Sequence[str] | None) -> Set[str]:
     if stop_words is None:
         return frozenset()
     if stop_words == "english":
-        # Imported at the first use: that takes a second.
-        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-        return frozenset(ENGLISH_STOP_WORDS)
+        return frozenset(load_sklearn("feature_extraction.text").ENGLISH_STOP_WORDS)
     if isinstance(stop_words, str) or not all(isinstance(word, str) for word in stop_words):
         raise ValueError(f"stop_words={stop_words!r} must be 'english', a list of words or None")
     return frozenset(word.lower() for word in stop_words)
+
+
+def load_sklearn(part: str) -> Any:
+    """Return a module of scikit-learn, imported at its first use: that takes a second."""
+    try:
+        return import_module(f"sklearn.{part}")
+    except ImportError as error:
+        raise RuntimeError("scikit-learn is not installed: pip install scikit-learn") from error
 
 
 def check_model(model: str, seed: int) -> None:
@@ -146,11 +154,11 @@ def topic_quality(model: TopicModel) -> float:
     Source: "topic quality" of Dieng, Ruiz and Blei, Topic modeling in embedding spaces (2020).
     """
     keywords = topic_keywords(model, _JUDGED)
-    place = {word: i for i, word in enumerate(model.words)}
-    present = model.counts > 0
-    pairs = [pair for words in keywords for pair in combinations(words, 2)]
-    scores = [_npmi(present[:, place[a]], present[:, place[b]]) for a, b in pairs]
     named = [word for words in keywords for word in words]
+    place = {word: i for i, word in enumerate(model.words)}
+    present = {word: model.counts[:, [place[word]]].toarray()[:, 0] > 0 for word in set(named)}
+    pairs = [pair for words in keywords for pair in combinations(words, 2)]
+    scores = [_npmi(present[a], present[b]) for a, b in pairs]
     diversity = sum(named.count(word) == 1 for word in named) / len(named) if named else 0.0
     return round(float(np.mean(scores)) * diversity, _DIGITS) if scores else 0.0
 
@@ -167,9 +175,7 @@ def _npmi(one: NDArray[np.bool_], other: NDArray[np.bool_]) -> float:
 
 def _count_words(
     passages: Sequence[str], stop_words: str | Sequence[str] | None
-) -> tuple[list[str], NDArray[np.int64]]:
-    from sklearn.feature_extraction.text import CountVectorizer
-
+) -> tuple[list[str], Any]:
     stops = read_stop_words(stop_words)
     found = [content_words(passage, stops) for passage in passages]
     different = len(set().union(*found))
@@ -177,34 +183,29 @@ def _count_words(
         raise ValueError(
             f"the text has {different} different words, stop words apart: topics need 2 or more"
         )
-    vectorizer = CountVectorizer(analyzer=lambda words: words)
-    counts = vectorizer.fit_transform(found).toarray().astype(np.int64)
+    vectorizer = load_sklearn("feature_extraction.text").CountVectorizer(
+        analyzer=lambda words: words
+    )
+    counts = vectorizer.fit_transform(found)
     return vectorizer.get_feature_names_out().tolist(), counts
 
 
-def _fit(
-    words: list[str], counts: NDArray[np.int64], topics: int, model: str, seed: int
-) -> TopicModel:
-    from sklearn.decomposition import NMF, LatentDirichletAllocation
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.feature_extraction.text import TfidfTransformer
-
-    fitter: Any
+def _fit(words: list[str], counts: Any, topics: int, model: str, seed: int) -> TopicModel:
+    decomposition = load_sklearn("decomposition")
     if model == "nmf":
-        # It can start from the topics of an SVD, if there are as many.
-        start = "nndsvda" if topics <= min(counts.shape) else "random"
-        fitter = NMF(topics, init=start, random_state=seed, max_iter=500)
-        # Not sparse: there, the error of a perfect fit can come out below 0.
-        table = TfidfTransformer().fit_transform(counts).toarray()
+        # An SVD to start from is not the same on every machine where topics are equally large.
+        fitter = decomposition.NMF(topics, init="random", random_state=seed, max_iter=500)
+        table = load_sklearn("feature_extraction.text").TfidfTransformer().fit_transform(counts)
     else:
-        fitter = LatentDirichletAllocation(topics, random_state=seed, max_iter=50)
+        fitter = decomposition.LatentDirichletAllocation(topics, random_state=seed, max_iter=50)
         table = counts
-    with warnings.catch_warnings():
+    # The error of a perfect fit can come out below 0, and has no root then.
+    with warnings.catch_warnings(), np.errstate(invalid="ignore"):
         # Near the end is near enough to tell one topic from the other.
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", load_sklearn("exceptions").ConvergenceWarning)
         shares = fitter.fit_transform(table)
     total = shares.sum(axis=1, keepdims=True)
-    known = counts.any(axis=1, keepdims=True) & (total > 0)
+    known = (counts.sum(axis=1).reshape(-1, 1) > 0) & (total > 0)
     mixtures = np.where(known, shares / np.where(total > 0, total, 1), 1 / topics)
     weights, mixtures = _rounded(fitter.components_), _rounded(mixtures)
     # The model numbers them by chance.

@@ -1,6 +1,7 @@
 """Splitting by topics, by the words on both sides, and by clusters of sentences."""
 
 import re
+import sys
 from functools import partial
 from itertools import pairwise
 
@@ -109,7 +110,7 @@ def test_the_topics_are_those_of_scikit_learn(model):
     passages = [text[spans[i][0] : spans[i + 4][1]] for i in range(0, 60, 5)]
     ours = fit_topics(passages, topics=3, model=model, seed=7)
     if model == "nmf":
-        vectorizer, theirs = TfidfVectorizer, NMF(3, init="nndsvda", random_state=7, max_iter=500)
+        vectorizer, theirs = TfidfVectorizer, NMF(3, init="random", random_state=7, max_iter=500)
     else:
         vectorizer, theirs = CountVectorizer, LatentDirichletAllocation(
             3, random_state=7, max_iter=50
@@ -293,3 +294,11 @@ def test_more_topics_than_passages_are_an_error_for_the_model_alone():
     with pytest.raises(ValueError, match="topics=3 must be at most 2, the passages"):
         fit_topics(["Cats purr.", "Ships sail."], topics=3)
     assert len(split_topics("Cats purr. Ships sail.", topics=3, passage=1, smoothing=0)) == 2
+
+
+@pytest.mark.parametrize("split", [split_topics, split_texttiling, split_toy_clusters])
+def test_a_missing_package_is_named(split, monkeypatch):
+    for part in ("feature_extraction.text", "feature_extraction.image"):
+        monkeypatch.setitem(sys.modules, f"sklearn.{part}", None)
+    with pytest.raises(RuntimeError, match="scikit-learn is not installed: pip install scikit"):
+        split("Cats purr. Ships sail.")
