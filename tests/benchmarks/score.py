@@ -14,11 +14,13 @@ from pathlib import Path
 from chunking_lib.benchmark import Benchmark, load_benchmark
 from chunking_lib.character import split_characters, split_tokens
 from chunking_lib.chunk import Chunk, Document
+from chunking_lib.embedder import Embedder
 from chunking_lib.evaluate import Arm
 from chunking_lib.formats import split_document
 from chunking_lib.length import token_length
 from chunking_lib.models import load_embedder, load_tokenizer
 from chunking_lib.recursive import split_recursive
+from chunking_lib.rerank import rerank_maxsim
 from chunking_lib.retrieve import (
     Encoder,
     Scores,
@@ -45,6 +47,7 @@ PAIRS = [
     ("semantic, 200 tokens", "recursive, 200 tokens"),
     ("recursive, 200 tokens, with neighbours", "recursive, 200 tokens"),
     ("recursive, 200 tokens, with BM25", "recursive, 200 tokens"),
+    ("recursive, 200 tokens, with MaxSim", "recursive, 200 tokens"),
     ("recursive, 200 tokens, with both", "recursive, 200 tokens, with BM25"),
 ]
 
@@ -67,15 +70,18 @@ def chunkers(embedder: Encoder) -> dict[str, Callable[[Document], list[Chunk]]]:
     }
 
 
-def arms(embedder: Encoder, sentences: int) -> dict[str, Arm]:
+def arms(embedder: Embedder, benchmark: Benchmark) -> dict[str, Arm]:
     """What is scored: each way to cut with dense retrieval, and one with more of it.
 
-    Semantic splitting embeds each of the `sentences`, with its neighbours, to find its cuts.
+    Semantic splitting embeds each sentence, with its neighbours, to find its cuts. Re-ranking runs
+    the candidates, which are all chunks in the end, through the model once more.
     """
     ways = {name: Arm(chunker) for name, chunker in chunkers(embedder).items()}
     name = "semantic, 200 tokens"
-    ways[name] = replace(ways[name], cut_by=sentences)
+    documents = benchmark.documents.values()
+    ways[name] = replace(ways[name], cut_by=sum(len(sentence_spans(one)) for one in documents))
     base = ways["recursive, 200 tokens"].chunker
+    count = len({chunk.embedding_text for one in documents for chunk in base(one)})
 
     def dense(questions: Sequence[str], chunks: Sequence[Chunk]) -> Scores:
         return dense_scores(questions, chunks, embedder)
@@ -89,8 +95,12 @@ def arms(embedder: Encoder, sentences: int) -> dict[str, Arm]:
     def both(questions: Sequence[str], chunks: Sequence[Chunk]) -> Scores:
         return smooth_neighbours(fused(questions, chunks), chunks)
 
+    def maxsim(questions: Sequence[str], chunks: Sequence[Chunk]) -> Scores:
+        return rerank_maxsim(questions, chunks, dense(questions, chunks), embedder)
+
     for name, scorer in (("neighbours", neighbours), ("BM25", fused), ("both", both)):
         ways[f"recursive, 200 tokens, with {name}"] = Arm(base, scorer)
+    ways["recursive, 200 tokens, with MaxSim"] = Arm(base, maxsim, embedded=2 * count)
     return ways
 
 
@@ -139,8 +149,7 @@ def main() -> None:
     if not parser.parse_args().report:
         benchmark = load_benchmark(ROOT / "data", split="test")
         embedder = load_embedder()
-        sentences = sum(len(sentence_spans(one)) for one in benchmark.documents.values())
-        board = compare(arms(embedder, sentences), benchmark, embedder=embedder, pairs=PAIRS)
+        board = compare(arms(embedder, benchmark), benchmark, embedder=embedder, pairs=PAIRS)
         board.save(RESULTS)
         data = json.loads(RESULTS.read_text(encoding="utf-8")) | {
             "stamp": stamp(benchmark, embedder)
