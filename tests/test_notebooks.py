@@ -159,7 +159,9 @@ def test_shadowing_finds_what_hides_a_module(tmp_path):
     assert [path.name for path in shadowing(tmp_path)] == ["chonkie.py", "json", "random.py"]
 
 
-@pytest.mark.parametrize("name", ["01_character", "02_recursive", "03_document_specific"])
+@pytest.mark.parametrize(
+    "name", ["01_character", "02_recursive", "03_document_specific", "04_semantic"]
+)
 def test_what_is_said_of_the_scores_stands_in_their_table(name):
     cells = {cell.id: cell for cell in load(NOTEBOOKS / f"{name}.ipynb").cells}
     [output] = cells["score"].outputs
