@@ -14,6 +14,7 @@ NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
 help:
 	@echo "make lab      set up, then open the course in JupyterLab"
+	@echo "make env      set up, and no more"
 	@echo "make test     set up, then all tests and all notebooks (minutes)"
 	@echo "make check    the fast tests, lint and types"
 	@echo "make run      execute every notebook and refresh its outputs"
@@ -54,6 +55,7 @@ run: weights
 
 bench: weights
 	$(BIN)/python tests/benchmarks/run.py
+	$(BIN)/python tests/benchmarks/embedding.py
 
 score: weights
 	$(BIN)/python tests/benchmarks/score.py

@@ -18,6 +18,9 @@ def main() -> int:
     fetch.add_argument("--quiet", action="store_true", help="no progress bar")
     commands.add_parser("chunk", help="split files into chunks", add_help=False)
     commands.add_parser("compare", help="compare ways to split files", add_help=False)
+    if len(sys.argv) == 1:
+        parser.print_help()
+        return 2
     arguments, _ = parser.parse_known_args()
     if arguments.command in ("chunk", "compare"):
         return _run_app()

@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -217,7 +218,9 @@ def _question(row: Any, name: str, documents: Mapping[str, Document]) -> Questio
     if not isinstance(row, dict):
         raise ValueError(f"{row!r} must be an object")
     if "excerpts" not in row:
-        raise ValueError("no 'excerpts'; a question that no document answers has [] there")
+        raise ValueError(
+            "no 'excerpts', the list of what answers; only if no document does, it is []"
+        )
     excerpts = [_place(one, documents) for one in _field(row, "excerpts", list)]
     others = [_place(one, documents) for one in _field(row, "also", list, [])]
     if others and not excerpts:
@@ -236,7 +239,9 @@ def _place(excerpt: Any, documents: Mapping[str, Document]) -> Span:
         raise ValueError(f"excerpt {excerpt!r} must be an object")
     document = _field(excerpt, "document", str)
     if document not in documents:
-        raise ValueError(f"no document {document!r}")
+        near = get_close_matches(document, documents, n=1, cutoff=0.4)
+        meant = f"; is it {near[0]!r}?" if near else ""
+        raise ValueError(f"no document {document!r}{meant}")
     text = documents[document].text
     quote = _field(excerpt, "quote", str) if "quote" in excerpt else None
     if "start" in excerpt or "end" in excerpt:

@@ -18,8 +18,9 @@ from chunking_lib.benchmark import Benchmark, read_questions
 from chunking_lib.chunk import Document
 from chunking_lib.cli_files import check_out, or_exit, read_documents, say, stop, to_stdout
 from chunking_lib.cli_strategies import Strategy, Unit, make_chunker, make_length
+from chunking_lib.evaluate import BUDGETS
 from chunking_lib.intervals import FEW_DOCUMENTS
-from chunking_lib.models import load_embedder
+from chunking_lib.models import load_embedder, load_tokenizer
 from chunking_lib.scoreboard import Scoreboard, compare
 
 __all__ = ["app"]
@@ -32,7 +33,7 @@ app = typer.Typer(
 )
 _SIZE = 200  # of `compare`
 _LEGEND = """\
-size: in tokens as OpenAI's models count (o200k), whatever --unit counts
+size: in tokens as OpenAI's models count (o200k); --unit tokens: the embedder's
 unseen: % of the text that the embedding model does not read: of chunks too long
 seconds: to cut and to embed; vectors are kept, so a second run is faster
 """
@@ -63,8 +64,13 @@ def chunk(
         Path | None, typer.Option(help="Where to write; the terminal if left out.")
     ] = None,
 ) -> None:
-    """Split files into chunks, one JSON object a line, with the offsets of each."""
-    check_out(out)
+    """Split files into chunks, one JSON object a line, with the offsets of each.
+
+    Ways: "characters" cuts windows, "recursive" at paragraphs, lines and words, "document" as the
+    kind of each file asks for, "semantic" where the meaning turns (with the embedding model, which
+    takes a minute for some ten pages).
+    """
+    check_out(out, b'{"text":')
     length = or_exit(lambda: make_length(unit))
     chunker = or_exit(lambda: make_chunker(strategy, size=size, overlap=overlap, unit=unit))
     documents = list(read_documents(files, without=[out]))
@@ -106,16 +112,22 @@ def compare_command(
     ] = None,
     overlap: Overlap = 0,
     unit: Units = Unit.tokens,
+    budget: Annotated[
+        list[int] | None,
+        typer.Option(
+            help="How many tokens the answer may be looked for in; once for each. "
+            f"{', '.join(map(str, BUDGETS))} if left out."
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Where to keep the scores, as JSON.")] = None,
 ) -> None:
     """Measure how much of the answers each way to split finds, at equal cost in tokens.
 
-    "document" takes the splitter for the kind of each file. "semantic" embeds every sentence, which
-    takes minutes for some hundred pages.
+    The ways are those of chunk. A budget should be a small part of what all documents have.
 
     The first way is what the others are compared with.
     """
-    check_out(out)
+    check_out(out, b'{ "results":')
     arms = {
         f"{one} {number}": or_exit(
             partial(make_chunker, one, size=number, overlap=overlap, unit=unit)
@@ -129,7 +141,10 @@ def compare_command(
     pairs = [(name, names[0]) for name in names[1:]]
     with say.status(f"scoring {', '.join(names)}"):
         embedder = or_exit(load_embedder)
-        board = or_exit(lambda: compare(arms, benchmark, embedder=embedder, pairs=pairs))
+        budgets = tuple(budget or BUDGETS)
+        board = or_exit(
+            lambda: compare(arms, benchmark, embedder=embedder, pairs=pairs, budgets=budgets)
+        )
     # Seen before they are kept: what cannot be written is not lost.
     to_stdout(lambda: _print(board, benchmark))
     if out is not None:
@@ -167,6 +182,13 @@ def _print(board: Scoreboard, benchmark: Benchmark) -> None:
         if len(set(results[0].documents)) < FEW_DOCUMENTS:
             console.print(f"fewer than {FEW_DOCUMENTS} documents: verdicts hold for these only")
         console.print()
+    count = load_tokenizer("o200k_base").count
+    held = sum(count(document.text) for document in benchmark.documents.values())
+    if whole := [budget for budget in budgets if budget >= held]:
+        console.print(
+            f"the documents have {held:,} tokens in all: a budget of {whole[0]:,} sends all,\n"
+            "and cannot tell one way from another; --budget takes a smaller one\n"
+        )
     unanswered = len(benchmark.questions) - len(results[0].questions)
     if unanswered:
         console.print(f"not scored: {unanswered:,} without an answer")

@@ -74,8 +74,11 @@ def _left_out(error: Exception) -> None:
     say.print(f"left out: {_text(error)}", style="yellow", soft_wrap=True)
 
 
-def check_out(out: Path | None) -> None:
-    """Say at once, not after all the work, that there is no place for the result."""
+def check_out(out: Path | None, begins: bytes) -> None:
+    """Say at once, not after all the work, that there is no place for the result.
+
+    A file that is there already is only written over if it begins as results do.
+    """
     if out is None:
         return
     # os.path, whose functions say no where those of Path raise: a name may be too long.
@@ -85,6 +88,11 @@ def check_out(out: Path | None) -> None:
         stop(f"{out}: a folder, not a file")
     if not os.access(out if os.path.exists(out) else out.parent, os.W_OK):
         stop(f"{out}: may not be written")
+    if os.path.isfile(out):
+        with open(out, "rb") as file:
+            start = file.read(100).split()
+        if start and not b" ".join(start).startswith(begins):
+            stop(f"{out}: is there, and is no result of this command; choose another name")
 
 
 def to_stdout(write: Callable[[], object]) -> None:

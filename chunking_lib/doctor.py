@@ -119,8 +119,9 @@ def _other_python(root: Path) -> Iterator[Finding]:
 def _packages(root: Path) -> Iterator[Finding]:
     # make installs when the lock is newer than this stamp. A package that went missing later does
     # not change that, so the stamp has to go.
+    again = "rm -f .venv/.locked; " if (root / ".venv").is_dir() else ""
     install = (
-        "run `rm -f .venv/.locked; make lab`, or: "
+        f"run `{again}make lab`, or: "
         f"{sys.executable} -m pip install -r requirements.lock, then: "
         f"{sys.executable} -m pip install --no-deps -r requirements-nodeps.lock"
     )

@@ -205,7 +205,7 @@ def test_a_line_ends_where_json_says(tmp_path, odd):
         ("[1]", r"line 2: \[1\] must be an object"),
         ({"excerpts": []}, "line 2: no 'question'"),
         # A slip in a key must not make a question without an answer of one that has some.
-        ({"question": "?", "excerpt": [quote("Dogs")]}, "line 2: no 'excerpts'; a question that"),
+        ({"question": "?", "excerpt": [quote("Dogs")]}, "line 2: no 'excerpts', the list of"),
         (question("Dogs"), "line 2: excerpt 'Dogs' must be an object"),
         (question({"quote": "Dogs"}), "line 2: no 'document'"),
         (question({"document": "faq.md"}), "line 2: an excerpt must have a 'quote', or 'start'"),

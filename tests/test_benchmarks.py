@@ -9,6 +9,7 @@ import pytest
 HERE = Path(__file__).resolve().parent / "benchmarks"
 sys.path.insert(0, str(HERE))
 
+import embedding  # noqa: E402
 from contenders import (  # noqa: E402
     UNITS,
     YARDSTICKS,
@@ -101,3 +102,17 @@ def test_the_plot_can_be_drawn(tmp_path):
     draw(RESULTS, tmp_path / "plot.png")
     assert 10_000 < (tmp_path / "plot.png").stat().st_size < 200_000
     assert (HERE / "results.png").stat().st_size < 200_000
+
+
+@pytest.mark.slow
+def test_what_needs_the_embedding_model_runs():
+    results = embedding.measure(rounds=1, texts=3)
+    assert [row["texts"] for row in results["encode"]] == ["3 chunks of 200 tokens", "9 sentences"]
+    page = embedding.write(json.loads(json.dumps(results)))
+    assert "| 9 sentences |" in page and "times as long" in page
+
+
+def test_the_page_is_that_of_the_committed_results():
+    results = json.loads((HERE / "embedding.json").read_text("utf-8"))
+    assert embedding.write(results) == (HERE / "embedding.md").read_text("utf-8")
+    assert results["rounds"] == embedding.ROUNDS

@@ -236,12 +236,15 @@ def test_the_output_is_no_document_and_is_not_written_over_what_was_read(run, fo
     os.link(text, folder / "hard.md")
     (folder / "soft.md").symlink_to(text)
     for out in (text, folder / "hard.md", folder / "soft.md"):
-        result = run("chunk", text, "--out", out)
-        assert result.exit_code == 1 and result.stderr.splitlines() == [
-            f"left out: {text}: an option of this command names it",
-            "no document to read",
-        ]
+        one_line(run("chunk", text, "--out", out), "is there, and is no result of this command")
     assert text.read_text(encoding="utf-8") == FERRY
+    run("chunk", text, "--out", "chunks.jsonl")
+    os.link("chunks.jsonl", folder / "hard.jsonl")
+    result = run("chunk", folder / "hard.jsonl", "--out", "chunks.jsonl")
+    assert result.exit_code == 1 and result.stderr.splitlines() == [
+        f"left out: {folder / 'hard.jsonl'}: an option of this command names it",
+        "no document to read",
+    ]
 
 
 def test_sizes_are_said_in_the_unit_asked_for(run, folder):
@@ -273,6 +276,21 @@ def test_chunk_errors_are_one_line(run, folder):
     Path("loop").symlink_to("loop")
     one_line(run("chunk", folder / "ferry.md", "--out", "loop"), "loop: Too many levels")
     one_line(run("chunk", folder / "ferry.md", "--out", "n" * 300), "n: File name too long")
+
+
+def test_a_file_that_is_no_result_is_not_written_over(run, folder):
+    notes, options = folder / "notes" / "tram.txt", ("--size", 25)
+    one_line(run("chunk", folder, "--out", notes, *options), "is there, and is no result of this")
+    assert notes.read_bytes().decode() == TRAM
+    asked = folder / "questions.jsonl"
+    asked_by = ("compare", folder, "--questions", asked, "--strategy", "recursive")
+    one_line(run(*asked_by, "--out", asked), "is there, and is no result of this command")
+    for command, out in ((("chunk", folder, *options), "c.jsonl"), (asked_by, "s.json")):
+        Path(out).touch()
+        assert run(*command, "--out", out).exit_code == 0
+        written = Path(out).read_text()
+        assert run(*command, "--out", out).exit_code == 0
+        assert written == Path(out).read_text() != ""
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="no device that is always full")
@@ -328,6 +346,16 @@ def test_compare_on_a_strangers_folder(run, folder):
     assert {*board.results[0].documents} == {"ferry.md", "notes/tram.txt", "page.html"}
     again = run("compare", folder, *options)
     assert again.exit_code == 0 and Scoreboard.load(out) == board
+
+
+def test_a_budget_that_sends_everything_is_said(run, folder):
+    options = ("compare", folder, "--questions", folder / "questions.jsonl", "--size", 10)
+    assert "a budget of 500 sends all" in run(*options).stdout
+    result = run(*options, "--budget", 5, "--budget", 15)
+    assert result.exit_code == 0 and "sends all" not in result.stdout
+    assert "5 tokens" in result.stdout and "15 tokens" in result.stdout
+    (folder / "photo.png").unlink()
+    one_line(run(*options, "--budget", 0), "budgets=(0,) must be one or more whole numbers")
 
 
 def test_compare_one_way_alone(run, folder):

@@ -51,6 +51,9 @@ def test_missing_packages_are_named(course):
     with (course / "requirements.lock").open("a") as lock:
         lock.write("no-such-package==1.0\nanother-one==2 ; sys_platform == 'nowhere'\n")
     said = problems(course)
+    assert "1 package is missing: no-such-package -> run `make lab`" in said
+    (course / ".venv").mkdir()
+    said = problems(course)
     assert "1 package is missing: no-such-package -> run `rm -f .venv/.locked; make lab`" in said
 
 

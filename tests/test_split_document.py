@@ -56,6 +56,17 @@ def test_the_end_of_the_id_decides(name: str) -> None:
     assert ("path" in chunks[0].metadata) == (name in {"PAGE.MD", "a/b.markdown", "x.min.js"})
 
 
+@pytest.mark.parametrize("source", ["a.md", "# text", b"# text", None])
+def test_a_source_without_a_kind_is_refused(source) -> None:
+    with pytest.raises(ValueError, match="must be a Document, with an id that tells its kind"):
+        split_document(source)
+
+
+def test_a_folder_is_no_document(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="a folder, not a file"):
+        split_document(tmp_path)
+
+
 def test_size_is_measured_in_the_units_of_length() -> None:
     document = Document("# One\n\ntwo three four\n\nfive six\n", id="a.md")
     chunks = split_document(document, size=3, length=lambda text: len(text.split()))

@@ -46,6 +46,8 @@ def load_document(path: str | Path) -> Document:
             the message names the file and the reason.
     """
     path = Path(path)
+    if path.is_dir():
+        raise ValueError(f"{path}: a folder, not a file")
     suffix = path.suffix.lower()
     if suffix in _LOADERS:
         return _LOADERS[suffix](path)

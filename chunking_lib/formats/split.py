@@ -46,7 +46,8 @@ def split_document(
         size: the most a chunk may measure, without its context, in units of `length`, 1 or more.
         length: measures a text; see `split_recursive`.
     Raises:
-        ValueError: an argument outside these bounds, or a file that cannot be read.
+        ValueError: an argument outside these bounds, a source that is neither, or a file that
+            cannot be read.
         RuntimeError: a package for this kind of document that is not installed.
 
     >>> page = Document("# Fares\n\nA single is 2.40.\n", id="fares.md")
@@ -56,6 +57,10 @@ def split_document(
     >>> split_document(note)[0].metadata
     {}
     """
+    if not isinstance(source, Document | Path):
+        raise ValueError(
+            f"source={source!r} must be a Document, with an id that tells its kind, or a Path"
+        )
     document = load_document(source) if isinstance(source, Path) else source
     splitter = _SPLITTERS.get(PurePath(document.id).suffix.lower(), split_recursive)
     return splitter(document, size=size, length=length)
