@@ -175,14 +175,17 @@ def test_js_leading_comment():
 
 def test_js_leading_comment_that_does_not_fit():
     """Of many comments, the nearest stay; a comment at the end of a line is of that line."""
-    code = "a(); // of a\n\n// one\n\n// two\nfunction f() {\n  return 1;\n}\n"
+    code = "a(); // of a\n\n// number one\n\n// two\nfunction f() {\n  return 1;\n}\n"
     chunks = split(code, "javascript", 40)
     assert read(chunks) == [
         "a(); // of a\n\n",
-        "// one\n\n",
+        "// number one\n\n",
         "// two\nfunction f() {\n  return 1;\n}\n",
     ]
-    # What is parted from the function says what it is about.
+    # A blank line parts it from the function: it need not be about it.
+    assert (chunks[1].metadata["path"], chunks[1].context) == ([], "")
+    code = "a(); // of a\n\n// one two three four five six\nfunction f() {\n  return 1;\n}\n"
+    chunks = split(code, "javascript", 40)
     assert (chunks[1].metadata["path"], chunks[1].context) == (["f"], "function f()")
 
 
@@ -287,15 +290,63 @@ def test_a_function_is_cut_between_statements_then_lines():
 
 def test_the_docstring_stays_with_the_signature():
     doc = '    """Say what it does,\n    in two lines.\n    """\n'
-    code = "# note\n" * 9 + "@cached\ndef f(a):\n" + doc + "    a += 1\n" * 9
+    code = "# note\n\n" * 9 + "@cached\ndef f(a):\n" + doc + "    a += 1\n" * 9
     chunks = split(code, "python", 100)
     whole = where(chunks, "def f").text
-    assert whole.startswith("# note\n") and whole.endswith("@cached\ndef f(a):\n" + doc)
+    assert whole.startswith("# note\n") and doc.rstrip() in whole
     # If it is too much together, the docstring goes alone: decorators are part of the function.
     for size in (55, 60):
         chunks = split(code, "python", size)
         assert where(chunks, "Say what").text.startswith(doc.rstrip())
         assert where(chunks, "def f").text.endswith("@cached\ndef f(a):\n")
+
+
+def test_of_a_long_docstring_the_first_paragraph_stays_with_the_signature():
+    doc = '    """Say what.\n\n    Say why.\n\n    ' + "Say more. " * 8 + '\n    """\n'
+    code = "@cached\ndef f(a):\n" + doc + "    return a\n"
+    chunks = split(code, "python", 100)
+    assert chunks[0].text == code[: code.index("    Say more")]
+    assert chunks[1].text.startswith("    Say more")
+
+
+@pytest.mark.parametrize("mark", ["#", "# ----------"])
+def test_comments_without_a_blank_line_between_them_stay_together(mark):
+    banner = f"{mark}\n# Title\n{mark}\n"
+    function = "def f(a):\n" + "    a += 1\n" * 8
+    for size in range(len(function), len(banner + function)):
+        chunks = split("x = 1\n\n" + banner + "\n" + function, "python", size)
+        found = where(chunks, "# Title")
+        assert banner.rstrip() in found.text
+        assert found.metadata["path"] == [] and found.context == ""
+        assert where(chunks, "def f").text == function
+
+
+def test_a_short_comment_is_not_parted_from_data():
+    rows = "".join(f"    row({n}),\n" for n in range(9))
+    code = "# What it is,\n# and why.\nROWS = (\n" + rows + ")\n"
+    chunks = split(code, "python", 120)
+    assert "".join(read(chunks)) == code and len(chunks) == 2
+    assert chunks[0].text.startswith("# What it is,\n# and why.\nROWS = (\n    row(0),\n")
+    # A definition that fits is whole: the context of its comment says what it is about.
+    code = "# What it is,\n# and why.\ndef f(a):\n" + "    a += 1\n" * 9
+    assert [chunk.metadata["path"] for chunk in split(code, "python", 120)] == [["f"], ["f"]]
+
+
+@pytest.mark.parametrize("size", range(110, 151, 10))
+def test_no_crumb_is_left_behind_statements(size):
+    loop = "    for b in a:\n" + "        call(b)\n" * 9
+    code = "def f(a):\n" + loop + "    return a\n"
+    for text in (code, code * 2, code.replace("return a", "a = 1")):
+        assert min(len(one.rstrip()) for one in read(split(text, "python", size))) * 4 >= size
+    code = "function f(a) {\n  if (a) {\n" + "    call(a);\n" * (size // 13) + "  }\n}\n"
+    assert min(map(len, read(split(code, "javascript", size)))) * 4 >= size
+
+
+def test_a_bracket_is_not_left_alone():
+    for more in range(20):
+        rows = "      1,\n" * 9 + f"      {'2' * more}\n"
+        code = "class A {\n  f() {\n    g(\n" + rows + "    );\n  }\n}\n"
+        assert re.search(r"\w", split(code, "javascript", 100)[-1].text)
 
 
 def test_nested_definitions_have_all_names():
@@ -517,7 +568,7 @@ def test_the_language_is_that_of_the_suffix():
     # A document may say in which language people wrote it.
     said = Document("def f(): pass", id="a.py", metadata={"language": "fr"})
     assert split_code(said)[0].metadata["path"] == ["f"]
-    for suffix, language in code_grammars._BY_SUFFIX.items():
+    for suffix, language in code_grammars.SUFFIXES.items():
         assert load_code("", id=f"x{suffix}").metadata == {"language": language}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from chunking_lib.chunk import Chunk, Document, text_and_source
-from chunking_lib.formats.code_cut import Cutter, cut_lines
+from chunking_lib.formats.code_cut import Cutter, cut_lines, join_crumbs
 from chunking_lib.formats.code_grammars import LANGUAGES, find_language, parse
 from chunking_lib.formats.code_names import label
 from chunking_lib.formats.code_tree import Piece, Source
@@ -55,10 +55,14 @@ def split_code(
     2. The parts of the file are its statements, each with the comments, attributes and decorators
        that lead to it. From left to right, merge those that fit together.
     3. A part that is too long goes through the same steps: a class with its members, a function
-       with its statements. The docstring stays with the signature, a closing bracket with what is
-       before it, as long as that fits.
+       with its statements. The docstring stays with the signature as long as that fits, else its
+       first paragraph; comments without a blank line between them stay together; a closing bracket
+       stays with what is before it.
     4. What has no parts (a long string, a formula) is cut between lines, then words, as by
        `split_recursive`.
+    5. A chunk of less than a quarter of the size joins its neighbour in the same definition. If the
+       two are too long together, the cut moves to the place nearest to the middle where step 3
+       or 4 could cut, if there is one.
 
     Joined, the chunks are the file again, except for white space where two parts meet that would
     make a chunk too long. `metadata["path"]` names the definitions that a chunk lies within, the
@@ -99,7 +103,10 @@ def split_code(
         if tree is None:
             cut_lines(builder, 0, len(text))
         else:
-            Cutter(builder, source, pieces).cut(0, len(text), [tree.root_node])
+            cutter = Cutter(builder, source, pieces)
+            cutter.cut(0, len(text), [tree.root_node])
+            named = label(builder.chunks, source, pieces)
+            builder.chunks = join_crumbs(builder, named, cutter.places)
 
     chunks = run_builder(text, name, cut, size=size, overlap=0, length=length, strip=False)
     if tree is None:

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import re
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from tree_sitter import Node
 
 from chunking_lib.boundaries import Boundaries
+from chunking_lib.chunk import Chunk
 from chunking_lib.formats.code_grammars import BINDERS
+from chunking_lib.formats.code_names import defines
 from chunking_lib.formats.code_tree import Piece, Source, begins_line, find_pieces, list_pieces
 from chunking_lib.recursive import DEFAULT_SEPARATORS
 from chunking_lib.separators import ListedCuts, find_cuts, for_line_ends
 from chunking_lib.spans import Builder, cut_hard, merge_pieces
 
-__all__ = ["Cutter", "cut_lines"]
+__all__ = ["Cutter", "cut_lines", "join_crumbs"]
 
 _REST_OF_LINE = re.compile(r"[ \t]*(?:\r?\n|\r)")
+_LINE_ENDS = re.compile(r"\r?\n|\r")
+_BLANK_LINES = re.compile(r"(?:\n|\r(?!\n))(?:[ \t]*(?:\r?\n|\r))+")
 _DECORATED = "decorated_definition"
 _NO_PARTS: dict[int, Sequence[Node]] = {}
 _HAVE_DOCSTRING = frozenset({"class_definition", "function_definition"})
+_CRUMB = 4  # a chunk is a crumb if it has less than this part of the size
 _DEEPEST = 40  # lists in lists; what is nested deeper is cut between lines
 
 
@@ -42,6 +48,8 @@ class Cutter:
     def __init__(self, builder: Builder, source: Source, found: list[tuple[Piece, int]]) -> None:
         self._builder, self._source, self._found = builder, source, found
         self._text = source.text
+        #: Where text may be cut between parts, of all that was taken apart.
+        self.places: list[int] = []
 
     def _fits(self, start: int, end: int) -> bool:
         start, end = self._tight(start, end)
@@ -81,13 +89,16 @@ class Cutter:
             builder.add(*((start, end) if whole else self._tight(start, end)))
             return
         places = self._around(start, end, nodes)
-        if not places and depth <= _DEEPEST:
+        if depth <= _DEEPEST and (not places or self._leaves_crumb(start, end, nodes, *places)):
             if depth:
                 parts, lines = self._parts(start, end, nodes, lines)
-            places = self._with_head(start, end, nodes, parts) if parts else []
+            places = self._with_head(start, end, nodes, parts) if parts else places
         if not places:
+            marks = _BLANK_LINES if _BLANK_LINES.search(self._text, start, end) else _LINE_ENDS
+            self.places += (mark.end() for mark in marks.finditer(self._text, start, end))
             cut_lines(builder, start, end)
             return
+        self.places += places
         merge_pieces(
             builder,
             _Places(places, end, builder.boundaries),
@@ -136,18 +147,36 @@ class Cutter:
                 return [head, stop]
         return []
 
+    def _leaves_crumb(
+        self, start: int, end: int, nodes: Sequence[Node], head: int, stop: int
+    ) -> bool:
+        """Say whether a node that stays whole leaves brackets, or a short comment, alone.
+
+        A comment before a definition is told by its path what it is about; one before data is not.
+        """
+        if self._text[stop:end].strip():
+            return True
+        short = self._builder.ruler.measure(start, head) * _CRUMB < self._builder.size
+        main = next((node for node in nodes if node.type not in BINDERS), None)
+        return start < head and short and main is not None and not defines(main)
+
     def _with_head(
         self, start: int, end: int, nodes: Sequence[Node], parts: dict[int, Sequence[Node]]
     ) -> list[int]:
         """Return the cuts before the parts, so that what is before the first has its place.
 
-        A docstring stays with decorators and signature, if those fit together; then as many of the
-        comments before them as fit.
+        A docstring stays with decorators and signature, if those fit together, else its first
+        paragraph does; then as many of the comments before them as fit.
         """
         places = [*parts, end]
         tries = [(places[0], self._heads(start, nodes, inside=True))]
-        if _is_docstring(parts[places[0]]):
-            tries.insert(0, (places[1], self._heads(start, nodes)))
+        docstring = parts[places[0]]
+        if _is_docstring(docstring):
+            heads, last = self._heads(start, nodes), self._source.end(docstring[0])
+            if self._first_fit(heads, places[1]) is None:
+                marks = _BLANK_LINES.finditer(self._text, places[0], last)
+                places[1:1] = [mark.end() for mark in marks]
+            tries.insert(0, (places[1], heads))
         for stop, heads in tries:
             if (head := self._first_fit(heads, stop)) is not None:
                 return [head, *(place for place in places if place >= stop)]
@@ -156,21 +185,67 @@ class Cutter:
     def _heads(self, start: int, nodes: Sequence[Node], *, inside: bool = False) -> list[int]:
         """Return `start`, and the lines of the comments before a node and its own.
 
-        Decorators of Python are part of the node: with `inside`, their lines too.
+        Comments without a blank line between them are one. Decorators of Python are part of the
+        node: with `inside`, their lines too.
         """
         leading: list[Node] = []
         for node in nodes:
             leading += node.children if inside and node.type == _DECORATED else [node]
             if node.type not in BINDERS:
                 break
-        places = (begins_line(self._text, self._source.start(node)) for node in leading)
-        return sorted({start, *(place for place in places if place is not None and place > start)})
+        heads = {start}
+        for before, node in zip([None, *leading], leading, strict=False):
+            place = begins_line(self._text, self._source.start(node))
+            comments = before and "comment" in before.type and "comment" in node.type
+            joined = before and comments and self._source.adjoins(before, node)
+            if place is not None and place > start and not joined:
+                heads.add(place)
+        return sorted(heads)
 
     def _first_fit(self, heads: list[int], stop: int) -> int | None:
         """Return the first place from which the text up to `stop` fits."""
         heads = heads[: bisect_left(heads, stop)]
         at = bisect_left(heads, True, key=lambda head: self._fits(head, stop))
         return heads[at] if at < len(heads) else None
+
+
+def join_crumbs(builder: Builder, chunks: Sequence[Chunk], places: Iterable[int]) -> list[Chunk]:
+    """Return the chunks, less those of under a quarter of the size that need not be so short.
+
+    A crumb joins its neighbour in the same definition. Where the two do not fit together, the cut
+    moves to the place between parts that is nearest to the middle.
+    """
+    cuts, joined = sorted(set(filter(builder.boundaries.at, places))), list(chunks[:1])
+    for chunk in chunks[1:]:
+        last, spans = joined[-1], list[tuple[int, int]]()
+        same = chunk.metadata["path"] == last.metadata["path"]
+        if same and any(_is_crumb(builder, one.start, one.end) for one in (last, chunk)):
+            spans = _spread(builder, cuts, last.start, chunk.end)
+        joined[-1:] = [
+            replace(last, text=builder.text[start:end], start=start, end=end)
+            for start, end in spans
+        ] or [last, chunk]
+    return joined
+
+
+def _is_crumb(builder: Builder, start: int, end: int) -> bool:
+    return builder.ruler.measure(start, end) * _CRUMB < builder.size
+
+
+def _spread(builder: Builder, cuts: list[int], start: int, end: int) -> list[tuple[int, int]]:
+    """Return one chunk if that fits, else two if a cut makes none of them a crumb, else nothing."""
+    measure = builder.ruler.measure
+    whole = measure(start, end)
+    if whole <= builder.size:
+        return [(start, end)]
+    inside = cuts[bisect_right(cuts, start) : bisect_left(cuts, end)]
+    middle = bisect_left(inside, whole, key=lambda cut: 2 * measure(start, cut))
+    for cut in reversed(inside[max(middle - 1, 0) : middle + 1]):
+        halves = [(start, cut), (cut, end)]
+        fit = all(measure(*half) <= builder.size for half in halves)
+        if fit and not any(_is_crumb(builder, *half) for half in halves):
+            return halves
+    return []
 
 
 def _is_docstring(nodes: Sequence[Node]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from chunking_lib.chunk import Chunk
 from chunking_lib.formats.code_grammars import BINDERS, KINDS
 from chunking_lib.formats.code_tree import Piece, Source, begins_line
 
-__all__ = ["label"]
+__all__ = ["defines", "label"]
 
 _LONGEST = 200  # characters of a signature
 # Nodes around a definition, and the fields to follow to it.
@@ -49,7 +49,13 @@ class _Definition(NamedTuple):
     names: tuple[str, ...]
     kind: str
     signature: str
+    head: int  # where the comments right above it begin, or what it begins with
     at: int  # where the signature begins
+
+
+def defines(node: Node) -> bool:
+    """Say whether this is a definition, or the statement around one."""
+    return _unwrap(node)[0] is not None
 
 
 def _find_definition(source: Source, piece: Piece, limit: int) -> _Definition | None:
@@ -74,7 +80,17 @@ def _find_definition(source: Source, piece: Piece, limit: int) -> _Definition | 
     if body is None:
         signature = signature.partition("\n")[0].rstrip(" \r{;")
     signature = indent + " ".join(signature.split())[:_LONGEST]
-    return _Definition(end, names, kind, signature, at)
+    return _Definition(end, names, kind, signature, _find_head(source, piece.nodes, main), at)
+
+
+def _find_head(source: Source, nodes: Sequence[Node], main: Node) -> int:
+    """Return where the comments without a blank line between them and `main` begin."""
+    head = main
+    for node in reversed(nodes[: nodes.index(main)]):
+        if not source.adjoins(node, head):
+            break
+        head = node
+    return source.start(head)
 
 
 def _unwrap(node: Node) -> tuple[Node | None, Node, Node]:
@@ -145,8 +161,11 @@ def label(
         while around and around[-1].end < end:
             around.pop()
         while waiting and waiting[-1][0].start <= start:
-            piece, limit = waiting.pop()
+            piece, limit = waiting[-1]
             found = _find_definition(source, piece, limit) if limit >= end else None
+            if found and found.head >= end:  # a banner above it, which is not a part of it
+                break
+            waiting.pop()
             if found and found.end >= end:
                 around.append(found)
         kinds = [one.kind for one in around] or ["module"]

@@ -69,6 +69,11 @@ class Source:
     def read(self, node: Node) -> str:
         return self.text[self.start(node) : self.end(node)]
 
+    def adjoins(self, node: Node, after: Node) -> bool:
+        """Say whether there is no blank line between two nodes."""
+        between = self.text[self.end(node) : self.start(after)]
+        return len(between.rstrip(" \t").splitlines()) <= 1
+
     def closed(self, place: int, limit: int) -> int:
         """Return the place behind the closing brackets, and the like, that follow `place`."""
         while place < limit and self.text[place] in _CLOSERS:
