@@ -61,7 +61,7 @@ def check_split_table(split_table: Callable[[str, int], Sequence[str]]) -> None:
     """
     for table, size in _TABLES:
         call = f"split_table({_first(table, 45)}, size={size})"
-        got = attempt(call, partial(split_table, table, size), endless=_ENDLESS)
+        got = attempt(call, partial(_listed, split_table, table, size), endless=_ENDLESS)
         if got is None:
             return
         if not all(isinstance(part, str) for part in got):
@@ -96,9 +96,16 @@ def check_definitions(definitions: Callable[[str], Sequence[Definition]]) -> Non
             return
         expected = _expected_definitions(ast.parse(code), ())
         if found != expected:
-            report(call, found, _hint_definitions(found, expected), expected)
+            report(call, found, _hint_definitions(found, expected, code), expected)
             return
     print(f"passed: {len(_SOURCES)} programs, decorators and nested definitions in their place.")
+
+
+def _listed(split_table: Callable[[str, int], Any], table: str, size: int) -> Any:
+    result = split_table(table, size)
+    if isinstance(result, str):  # a list of it would be its letters
+        raise TypeError("this is one string; return a list of strings.")
+    return result
 
 
 def _first(text: str, most: int) -> str:
@@ -165,7 +172,7 @@ def _expected_definitions(node: ast.AST, path: tuple[str, ...]) -> list[Definiti
     return found
 
 
-def _hint_definitions(found: list[Definition], expected: list[Definition]) -> str:
+def _hint_definitions(found: list[Definition], expected: list[Definition], code: str) -> str:
     if sorted(found) == sorted(expected):
         return "all there, but not in the order in which they begin."
     for first, last, path in expected:
@@ -175,8 +182,18 @@ def _hint_definitions(found: list[Definition], expected: list[Definition]) -> st
         if not same:
             if any(one[2][-1:] == path[-1:] for one in found):
                 return f"the path of {path[-1]!r} is {path}: which definitions does it stand in?"
-            return f"{path} in line {first} is missing."
+            return (
+                f"{path} in line {first} is missing.{_reason(code.splitlines()[first - 1], path)}"
+            )
         if all(one[0] != first for one in same):
             return f"{path} begins in line {first}, not {same[0][0]}. Where is its first decorator?"
         return f"{path} ends in line {last}, not {same[0][1]}."
     return "there are more than there should be: only classes and functions, once each."
+
+
+def _reason(line: str, path: tuple[str, ...]) -> str:
+    if line.lstrip().startswith("async "):
+        return " `async def` is a node of its own."
+    if len(path) == 1 and line[0] == " ":
+        return " Does it stand inside an `if` or a `try`?"
+    return ""

@@ -4,17 +4,21 @@ import ast
 import re
 import subprocess
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from functools import cache, partial
 from pathlib import Path
 
 import nbformat
 import pytest
 
+from chunking_lib.benchmark import load_benchmark
 from chunking_lib.exercises_03 import check_definitions, check_split_table
 from chunking_lib.formats.code import split_code
 from chunking_lib.formats.load import load_document
 from chunking_lib.formats.markdown import split_markdown
+from chunking_lib.formats.split import split_document
+from chunking_lib.length import token_length
+from chunking_lib.models import load_embedder
 
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS = ROOT / "data" / "corpus"
@@ -97,6 +101,7 @@ def forgets_the_last(table, size):
         (lambda table, size: [], "all of the table is lost"),
         (lambda table, size: [table], "over the size of 60"),
         (lambda table, size: [1], "return a list of strings"),
+        (lambda table, size: table, "return a list of strings"),
         (lambda table, size: table[999], "IndexError"),
         (lambda table, size: [p + "\n" for p in split_right(table, size)], "ends with a line end"),
         (partial(split_right, keep=False), "does not begin with the header row"),
@@ -153,10 +158,10 @@ def define_by_walk(code):
         (lambda code: [(a, b, p[-1]) for a, b, p in define(code)], "the path a tuple of names"),
         (partial(define, decorators=False), "Where is its first decorator?"),
         (partial(define, deep=False), "is missing"),
-        (partial(define, through=False), "is missing"),
+        (partial(define, through=False), "Does it stand inside an `if` or a `try`?"),
         (partial(define, path=False), "which definitions does it stand in?"),
         (partial(define, last=False), "ends in line 2"),
-        (partial(define, kinds=KINDS[:2]), "('board',) in line 1 is missing"),
+        (partial(define, kinds=KINDS[:2]), "is missing. `async def` is a node of its own."),
         (define_by_walk, "which definitions does it stand in?"),
         (
             lambda code: sorted(define(code), key=lambda one: one[1]),
@@ -221,6 +226,12 @@ def markdown():
     return {path.name: load_document(path) for path in sorted(CORPUS.glob("*.md"))}
 
 
+@cache
+def embedding_parts():
+    embedder = load_embedder()
+    return embedder, token_length(embedder.tokenizer)
+
+
 def names_of(*ids):
     """Run some cells of the notebook on the Markdown files and return their names."""
     names = {"re": re, "documents": markdown(), "manual": markdown()["tram_driver_manual.md"].text}
@@ -259,6 +270,27 @@ def test_the_table_by_format_has_what_the_other_lacks():
     assert "so *7* is under *Tamsin Hale*" in prose("table-why")
 
 
+@pytest.mark.slow
+def test_the_longest_text_with_its_context():
+    embedder, tokens = embedding_parts()
+    chunks = [
+        chunk
+        for document in load_benchmark(ROOT / "data").documents.values()
+        for chunk in split_document(document, size=200, length=tokens)
+    ]
+    longest = max(tokens(chunk.embedding_text) for chunk in chunks)
+    said = f"with its context has {longest}, and the model reads {embedder.max_tokens}."
+    assert said in prose("table-why")
+
+
+def test_the_sections_agree():
+    found = sum(
+        len(names_of("hand-tokens", "hand-compare", "hand-sections")["sections"](d.text))
+        for d in markdown().values()
+    )
+    assert output("library-agree").startswith(f"{found} headings in ")
+
+
 def test_no_chunk_of_the_questions_ends_with_a_heading():
     """Said at the coloured chunks."""
     faq = markdown()["passenger_faq.md"]
@@ -274,8 +306,8 @@ def scores():
 
 def test_numbers_taken_from_the_score():
     found = {name: row[3] for name, row in scores().items()}
-    said = f"{found['by format']}% against {found['recursive']}%"
-    assert said in prose("when")
+    largest = scores()["recursive"][-4]
+    assert f"a chunk of 200 can have {largest} there" in prose("benchmark")
     assert (
         f"finds {found['by format']}% where recursive splitting finds {found['recursive']}%"
         in prose("key-points")
@@ -291,7 +323,16 @@ def test_numbers_taken_from_the_score():
 def test_numbers_about_kinds():
     rows = {line.split()[0]: line.split()[1:] for line in output("kinds").splitlines()[1:-1]}
     said = prose("when")
+    files = defaultdict(set)
+    for question in load_benchmark(ROOT / "data", split="test").questions:
+        if question.excerpts:
+            files[Path(question.document).suffix].add(question.document)
     assert f"The {rows['.py'][0]} questions on Python" in said
+    assert all(len(files[kind]) == 1 for kind in (".py", ".ts", ".json", ".pdf"))
+    assert len(files[".html"]) == 4 and "HTML is four files" in said
+    assert rows[".json"][1] == "14.3" and "Recursive has 14.3, one question of seven" in prose(
+        "json-found"
+    )
     assert f"the JSON row is {rows['.json'][0]} questions" in said
     assert f"they go from {rows['.txt'][1]} to {rows['.txt'][2]}" in said
     assert f"JSON has {rows['.json'][2]} by format" in prose("json-found")
@@ -304,6 +345,14 @@ def test_the_search_that_fails():
     assert star == "*" and prose("failure-predict").startswith(f"Place {place}.")
     assert output("failure-solved").splitlines()[2].startswith(" 3 *")
     assert prose("hand").startswith("Third place")
+    places = [re.search(r"place +(\d+)", line)[1] for line in output("failure-ends").splitlines()]
+    was, headings, freed, both = places
+    assert was == headings == place
+    assert (
+        f"stays at place {headings}. Freed of the next question, it goes to place {freed}"
+        in prose("hand")
+    )
+    assert f"with both it is at {both}." in prose("hand")
 
 
 def test_facts_about_langchain_markdown():
@@ -312,9 +361,10 @@ def test_facts_about_langchain_markdown():
         for line in output("langchain-markdown-show").splitlines()[1:-1]
     }
     blank, theirs, language, ours = rows.values()
-    assert theirs == blank, "cuts no better than blank lines do"
-    assert language[1] > language[0] / 2, "most chunks begin with a heading"
-    assert language[2] == 8 and "Eight still end with one" in prose("langchain-markdown-why")
+    said = prose("langchain-markdown-why")
+    assert f"{theirs[2]} of its {theirs[0]} chunks end with a heading, against {blank[2]}" in said
+    assert f"{language[1]} of {language[0]} chunks begin with a heading" in said
+    assert language[2] == 7 and "Seven still end with one" in said
     assert ours[2] == 0
 
 
@@ -333,6 +383,9 @@ def test_facts_about_langchain_python():
 
 def test_facts_about_json():
     assert "41,671" in prose("json-found") and "41,671" in output("json-langchain-show")
+    assert "the longest 582" in output("json-langchain-show") and "582" in prose("json-found")
+    asked = [q for q in load_benchmark(ROOT / "data").questions if q.document.endswith(".json")]
+    assert sum(q.type == "multilingual" for q in asked) == 3 and len(asked) == 14
     assert "none of the fourteen" in prose("pdf") and "of 14 answers, in the first 25: 0" in output(
         "json-search"
     )
@@ -344,7 +397,7 @@ def test_facts_about_unstructured():
     assert "'Table'" not in output("unstructured-fast").splitlines()[0]
     assert prose("unstructured-title").startswith("None.")
     assert "fast: []" in output("unstructured-silent")
-    assert "a folder was made: False" in output("unstructured-silent")
+    assert "no error; folder there: False" in output("unstructured-silent")
 
 
 def test_the_scan_says_what_ocr_misread():
