@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
 .DELETE_ON_ERROR:
-.PHONY: help lab test check run bench score doctor fix clean env weights
+.PHONY: help lab test check run record bench score doctor fix clean env weights
 
 help:
 	@echo "make lab      set up, then open the course in JupyterLab"
@@ -18,6 +18,7 @@ help:
 	@echo "make test     set up, then all tests and all notebooks (minutes)"
 	@echo "make check    the fast tests, lint and types"
 	@echo "make run      execute every notebook and refresh its outputs"
+	@echo "make record   the same, with every reply of a language model made anew"
 	@echo "make bench    speed beside other libraries"
 	@echo "make score    every strategy on the course's questions"
 	@echo "make doctor   what is missing, and how to mend it"
@@ -52,6 +53,9 @@ check: weights
 
 run: weights
 	$(BIN)/python tests/run_notebooks.py $(NOTEBOOKS)
+
+record: weights
+	CHUNKING_RECORD=1 $(BIN)/python tests/run_notebooks.py $(NOTEBOOKS)
 
 bench: weights
 	$(BIN)/python tests/benchmarks/run.py

@@ -16,13 +16,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chunking_lib.chunk import is_blank
 from chunking_lib.models import without_surrogates
+from chunking_lib.service import read_key, redact
 from chunking_lib.vectors import VectorCache
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ _BATCH = 32
 _ROWS = 16  # tokens in a batch, at least
 _ONE_AT_A_TIME = threading.Lock()  # torch has one number of threads for all
 _LONG_WORK = 500  # texts to embed, before a progress bar shows
-_SAID = 300  # characters of a service's own words to pass on
 _WORD = re.compile(r"\w")
 
 
@@ -330,7 +329,7 @@ class OpenAIEmbedder(_Embedder):
                 return vectors
             raise ValueError(vectors.shape)
         except openai.OpenAIError as error:
-            problem = _redact(str(error), self._client.api_key)
+            problem = redact(str(error), self._client.api_key)
         except (AttributeError, IndexError, KeyError, TypeError, ValueError):
             wanted = f"{self.dimensions} finite numbers" if self.dimensions else "finite numbers"
             problem = f"the reply does not hold {len(texts)} vectors of {wanted}, not all zero"
@@ -350,21 +349,6 @@ def _listed(texts: Sequence[str]) -> list[str]:
         if not isinstance(text, str):
             raise ValueError(f"texts has {text!r:.40} and must be a list of strings")
     return listed
-
-
-def _redact(said: str, key: str) -> str:
-    """Return the beginning of what a service says, without any 8 characters of the key."""
-    said = " ".join(unquote(said).split())
-    said = said if len(said) <= _SAID else f"{said[:_SAID]}…"
-    width = min(8, len(key))
-    pieces = {key[i : i + width] for i in range(len(key) - width + 1)}
-    hidden = {
-        j for i in range(len(said)) if said[i : i + width] in pieces for j in range(i, i + width)
-    }
-    return "".join(
-        character if i not in hidden else "" if i - 1 in hidden else "…"
-        for i, character in enumerate(said)
-    )
 
 
 def _normalise(vectors: Vectors) -> Vectors:
@@ -456,9 +440,7 @@ def _hash_weights(model: Any) -> str:
 
 def open_openai(name: str, *, cache: bool) -> OpenAIEmbedder:
     """Connect to OpenAI, or to the server that `OPENAI_BASE_URL` names."""
-    key = os.environ.get("OPENAI_API_KEY", "").strip()  # a line end, if it was read from a file
-    if not key.isascii() or not key.isprintable() or " " in key:
-        raise RuntimeError("OPENAI_API_KEY has a character that no key has: copy it once more")
+    key = read_key()
     if not (key or os.environ.get("OPENAI_BASE_URL")):
         raise RuntimeError(
             f"name={name!r} needs OpenAI's service: set OPENAI_API_KEY, or OPENAI_BASE_URL for a "

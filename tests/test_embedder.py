@@ -23,6 +23,7 @@ from chunking_lib import embedder as embedder_module
 from chunking_lib import models
 from chunking_lib.embedder import Embedder, OpenAIEmbedder
 from chunking_lib.models import load_embedder, load_tokenizer
+from chunking_lib.service import SAID
 
 SEVEN = "one two three four five six seven"
 
@@ -602,7 +603,7 @@ def test_hosted_models_have_a_limit_of_their_own():
         ((400, {"error": {"message": "bad input"}}), "bad input"),
         ((401, {"error": {"message": f"Bad key {KEY[:-2]}."}}), "Bad key …."),
         ((401, {"error": {"message": f"Bad key {KEY.replace('-', '%2D')}."}}), "Bad key …."),
-        ((400, {"error": {"message": "x" * 10**6}}), f"x{{100,{embedder_module._SAID}}}…$"),
+        ((400, {"error": {"message": "x" * 10**6}}), f"x{{100,{SAID}}}…$"),
         ((200, {"object": "list", "data": None}), "does not hold 1 vectors"),
         ((200, "not an object"), "does not hold 1 vectors"),
     ],
