@@ -32,6 +32,7 @@ from chunking_lib.retrieve import (
 from chunking_lib.scoreboard import Scoreboard, compare
 from chunking_lib.semantic import split_semantic
 from chunking_lib.sentences import sentence_spans
+from chunking_lib.turns import find_sentences
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -79,7 +80,9 @@ def arms(embedder: Embedder, benchmark: Benchmark) -> dict[str, Arm]:
     ways = {name: Arm(chunker) for name, chunker in chunkers(embedder).items()}
     name = "semantic, 200 tokens"
     documents = benchmark.documents.values()
-    ways[name] = replace(ways[name], cut_by=sum(len(sentence_spans(one)) for one in documents))
+    length = token_length(load_tokenizer())
+    found = [find_sentences(one.text, sentence_spans, 200, length) for one in documents]
+    ways[name] = replace(ways[name], cut_by=sum(map(len, found)))
     base = ways["recursive, 200 tokens"].chunker
     count = len({chunk.embedding_text for one in documents for chunk in base(one)})
 
