@@ -326,7 +326,9 @@ def smollm():
         for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "CHUNKING_LLM"):
             patch.delenv(name, raising=False)
         local_server._server.cache_clear()
-        yield load_llm()
+        client = load_llm()
+        yield client
+        client._made.close()
 
 
 @pytest.mark.slow
