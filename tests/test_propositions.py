@@ -4,6 +4,7 @@ import json
 
 import case_checks
 import pytest
+from corpus import read_eight
 from hypothesis import given
 from hypothesis import strategies as st
 from scripted import Scripted
@@ -13,6 +14,7 @@ from test_agentic import BAD
 from chunking_lib.chunk import Document
 from chunking_lib.llm import NoModelError
 from chunking_lib.propositions import (
+    INSTRUCTIONS,
     Proposition,
     extract_propositions,
     find_left_out,
@@ -117,6 +119,15 @@ def test_the_unsupported_are_marked_or_dropped():
     assert [one.supported for one in extract_propositions(DOGS, llm=llm)] == [True, False]
     found = extract_propositions(DOGS, llm=llm, keep_unsupported=False)
     assert read(found) == ["Mara owns two dogs."]
+
+
+def test_an_example_that_is_repeated_is_supported_by_no_document_of_the_course():
+    _, *examples = INSTRUCTIONS.split("Answer: ")
+    facts = [fact for example in examples for fact in read_propositions(example.split("\n\n")[0])]
+    assert len(facts) == 5
+    for document in read_eight().values():
+        found = extract_propositions(document, llm=Scripted(say(*facts)))
+        assert not any(one.supported for one in found)
 
 
 def test_windows_and_their_bound():
