@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,11 +18,11 @@ from chunking_lib.formats.source import decode, read_source
 
 __all__ = ["load_html"]
 
-# Elements that are not what the page is about, or that nobody sees.
+# Elements that nobody reads.
 # fmt: off
 _LEFT_OUT = frozenset({
-    "aside", "audio", "canvas", "datalist", "footer", "head", "header", "iframe", "nav", "noframes",
-    "noscript", "object", "script", "style", "svg", "template", "title", "video",
+    "audio", "canvas", "datalist", "head", "iframe", "noframes", "noscript", "object", "script",
+    "style", "svg", "template", "title", "video",
 })
 # Elements without an end. The parser does not know them all, and reports one with their parent's.
 _VOID = frozenset({
@@ -54,20 +54,28 @@ _SECTIONS = frozenset({"article", "main", "section"})  # that have a header of t
 # fmt: on
 _COMMENT = re.compile(rb"<!--.*?(-->|\Z)", re.DOTALL)
 _DISPLAY = re.compile(r"(?:^|;)\s*display\s*:\s*([\w-]+)")
+_NAME = re.compile("[a-z][a-z0-9-]*")
 _META = re.compile(rb"""<meta\s[^>]*?charset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
 
 
-def load_html(source: str | bytes | Path, *, id: str | None = None) -> Document:
+def load_html(
+    source: str | bytes | Path,
+    *,
+    id: str | None = None,
+    links: bool = False,
+    leave_out: Collection[str] = ("aside", "footer", "header", "nav"),
+) -> Document:
     r"""Make a document of an HTML page: its content, without the page around it.
 
     1. The content is that of `<main>`, unless it holds less than a tenth of the page's text; else
        that of the `<article>`s, unless they hold less than half of it; else that of `<body>`.
-    2. Navigation, footers, asides, scripts, comments and hidden elements are left out, and headers,
-       except those of a `<main>`, `<article>` or `<section>`.
+    2. Of the content, the elements named in `leave_out` are left out, but not the headers of a
+       `<main>`, `<article>` or `<section>`. Scripts, styles, templates, comments, media and hidden
+       elements are never read.
     3. Headings, lists, quotes and tables are written as in Markdown, a definition list as
        `term: definition`, an image as `[Image: its alternative text]`. Everything else is
-       paragraphs; emphasis and links are their text. So are the cells of tables for layout, and of
-       those that would be 20 times as long as what they say.
+       paragraphs; emphasis is its text. So are the cells of tables for layout, and of those that
+       would be 20 times as long as what they say. A link is its text, too, but for `links`.
     4. White space is collapsed; soft hyphens and characters of no width are dropped, but not the
        joiners between letters or emoji that need them; the rest is brought into the normal form
        NFC. A blank line stands between blocks.
@@ -78,16 +86,27 @@ def load_html(source: str | bytes | Path, *, id: str | None = None) -> Document:
         source: the HTML itself as `str` or `bytes`, or a file as `Path`. The encoding is that of
             the byte order mark, else UTF-16 if it begins so, else that of `<meta>`, else UTF-8.
         id: the id of the document; by default the name of the file.
+        links: whether a link is written as `[its text](its target)`, the target as in the page,
+            with what Markdown needs: `%20` for a space, `<...>` around one with parentheses. A link
+            over several lines or blocks stands in the first that has words. It remains its text
+            in `<pre>`, around a table, without words, and if its target is none, `#`, or begins
+            with `javascript:` or `data:`.
+        leave_out: names of the elements that are not what the page is about; `()` for none.
     Raises:
-        ValueError: a file that cannot be read, an encoding that browsers do not know, or bytes that
-            are not in it.
+        ValueError: a `leave_out` that is no collection of such names, a file that cannot be read,
+            an encoding that browsers do not know, or bytes that are not in it.
 
     >>> load_html("<h1>Piers</h1><p>Two <b>steps</b>.<ul><li>One<li>Two</ul>").text
     '# Piers\n\nTwo steps.\n\n- One\n- Two\n'
+    >>> load_html("<p>To <a href='/gull'>Gull <b>Quay</b></a>.", links=True).text
+    'To [Gull Quay](/gull).\n'
+    >>> load_html("<nav>Home</nav><p>Fares<form>Search</form>", leave_out=["form"]).text
+    'Home\n\nFares\n'
     """
     raw, id, name = read_source(source, id)
-    page = _parse(raw if isinstance(raw, str) else decode(raw, name, _encoding(raw, name)))
-    writer = Writer()
+    text = raw if isinstance(raw, str) else decode(raw, name, _encoding(raw, name))
+    page = _parse(text, _names(leave_out))
+    writer = Writer(links)
     for event in page.content():
         if isinstance(event, str):
             writer.text(event)
@@ -100,6 +119,14 @@ def load_html(source: str | bytes | Path, *, id: str | None = None) -> Document:
     return Document(text, id=id, metadata={key: value for key, value in metadata.items() if value})
 
 
+def _names(leave_out: Collection[str]) -> frozenset[str]:
+    if isinstance(leave_out, Collection) and not isinstance(leave_out, str):
+        names = [name for name in leave_out if isinstance(name, str) and _NAME.fullmatch(name)]
+        if len(names) == len(leave_out):
+            return frozenset(names)
+    raise ValueError(f"leave_out={leave_out!r} must be a list of names of elements, as in ['nav']")
+
+
 def _encoding(data: bytes, name: str) -> str:
     """Return the encoding that a page declares near its start."""
     declared = _META.search(_COMMENT.sub(b"", data[:4096]))
@@ -110,10 +137,10 @@ def _encoding(data: bytes, name: str) -> str:
         raise ValueError(f"{name}: unknown encoding {label!r}") from None
 
 
-def _parse(text: str) -> _Page:
+def _parse(text: str, leave_out: frozenset[str]) -> _Page:
     # A NUL would end the page for the parser, and half a surrogate pair cannot be encoded.
     text = re.sub("[\0\ud800-\udfff]", "\ufffd", text)
-    parser = etree.HTMLParser(target=_Page(), encoding="utf-8", huge_tree=True)
+    parser = etree.HTMLParser(target=_Page(leave_out), encoding="utf-8", huge_tree=True)
     parser.feed(text.encode() or b" ")
     page: _Page = parser.close()
     return page
@@ -132,7 +159,8 @@ class _Page:
     garbage collector busy for longer than all the rest takes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, leave_out: frozenset[str]) -> None:
+        self._leave_out = _LEFT_OUT | leave_out
         self.title = ""
         self.language = ""
         self._events: list[str | _Tag] = []
@@ -173,7 +201,7 @@ class _Page:
             self._events.append(self._plain(name, True))
 
     def _leaves_out(self, name: str, attributes: Mapping[str, str]) -> bool:
-        if name in _LEFT_OUT and not (name == "header" and self._sections):
+        if name in self._leave_out and not (name == "header" and self._sections):
             return True
         return bool(attributes) and _hidden(name, attributes)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from chunking_lib.chunk import Chunk, Document
 from chunking_lib.formats.find_blocks import find_blocks
 from chunking_lib.formats.html import load_html
+from chunking_lib.formats.html_links import unlink
 from chunking_lib.formats.split_blocks import Section, split_blocks
 from chunking_lib.length import Length
 from chunking_lib.spans import check_size
@@ -36,16 +37,18 @@ def split_html(
 
     Args:
         source: a document of `load_html`, or what `load_html` takes. Offsets refer to the text of
-            the document.
+            the document. What is kept of a page is the choice of `load_html`: pass on its document
+            to keep links or navigation.
         size: the most a chunk may measure, without its context, in units of `length`, 1 or more.
         overlap: the most that the parts of a text that was cut inside share, 0 to `size` - 1.
             Whole blocks, rows and items are never repeated.
         length: measures a text; see `split_recursive`.
     Returns:
-        The chunks, in order. `metadata["path"]` lists the headings above a chunk, outermost first;
-        `context` has those that do not stand in the chunk itself, then the caption and the header
-        of a table of which the chunk is a later part. A heading of more than 200 characters is
-        shortened there, and a table's header that is longer than `size` left out.
+        The chunks, in order. `metadata["path"]` lists the headings above a chunk, outermost first,
+        with the words of links alone; `context` has those that do not stand in the chunk itself,
+        then the caption and the header of a table of which the chunk is a later part. A heading of
+        more than 200 characters is shortened there, and a table's header that is longer than `size`
+        left out.
     Raises:
         ValueError: an argument outside these bounds, or a page that cannot be read.
 
@@ -54,9 +57,13 @@ def split_html(
     ...     print(chunk.metadata["path"], repr(chunk.context), repr(chunk.text))
     ['Piers'] '' '# Piers\n\nTwo steps.'
     ['Piers', 'Gull Quay'] 'Piers' '## Gull Quay\n\nNo ramp.'
+    >>> [chunk] = split_html(load_html("<p>See <a href='/fares'>fares</a>.", links=True))
+    >>> chunk.text
+    'See [fares](/fares).'
 
     Source: sections as in LangChain's `HTMLHeaderTextSplitter`, tables as in unstructured's
-    `chunk_by_title`, neither of which repeats the header row.
+    `chunk_by_title`, which repeats a header, too, but only one of `<th>` or `<thead>`, and as part
+    of the text.
     """
     check_size(size, overlap, length)
     document = source if isinstance(source, Document) else load_html(source)
@@ -78,7 +85,7 @@ def _sections(text: str) -> list[Section]:
         while levels and levels[-1] >= level:
             levels.pop()
         path = sections[-1].path[: len(levels)] if sections else []
-        path.append(heading[2].rstrip())
+        path.append(unlink(heading[2].rstrip()))
         if sections and not sections[-1].blocks and len(levels) == above:
             heads = sections.pop().heads  # nothing but headings so far
         else:
