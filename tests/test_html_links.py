@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -75,6 +75,8 @@ class TestLinks:
         st.lists(st.sampled_from([*"abc/?&=#%();:\\<>[]!|' \u00adé", "&amp;"])).map("".join),
         st.sampled_from(["", "!", "\\", "\\\\", "\\!", "x"]),
     )
+    @example("[a](b)", "x", "")
+    @example("a", "?b&amp;c", "")
     def test_a_parser_of_markdown_reads_the_link(self, words, path, before):
         page = f"<p>{escaped(before)}<a href='{escaped('/' + path)}'>{escaped(words)}</a></p>"
         shown = " ".join(words.split())
@@ -181,6 +183,11 @@ class TestLeaveOut:
     def test_what_stands_outside_the_content_is_not_brought_back(self):
         page = "<nav>n</nav><main><nav>m</nav>the text</main>"
         assert load_html(page, leave_out=()).text == "m\n\nthe text\n"
+
+    def test_what_is_kept_is_a_block(self):
+        page = "".join(f"<{tag}>{tag}</{tag}>" for tag in ("nav", "aside", "header", "footer"))
+        assert load_html(page, leave_out=()).text == "nav\n\naside\n\nheader\n\nfooter\n"
+        assert load_html("<section><header>a</header>b</section>").text == "a\n\nb\n"
 
     @pytest.mark.parametrize("wrong", ["nav", 3, None, ["<nav>"], [".menu"], ["NAV"], [1], [""]])
     def test_faults(self, wrong):
