@@ -658,7 +658,7 @@ def test_load_document_faults(tmp_path: Path) -> None:
         ("a.docx", r"a\.docx: no loader for '\.docx'"),
         ("noname", "noname: no loader for a name without an ending"),
         ("a.txt", r"a\.txt: byte 0xe9 at 3 is not utf-8"),
-        ("dir.md", r"dir\.md: Is a directory"),
+        ("dir.md", r"dir\.md: a folder, not a file"),
         ("gone.md", r"gone\.md: No such file"),
     ):
         with pytest.raises(ValueError, match=message):

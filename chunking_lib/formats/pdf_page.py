@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
 from collections import Counter, defaultdict
@@ -35,7 +36,7 @@ class Page:
     pieces: list[Line]
     tables: list[Table]
     shapes: list[tuple[Box, bool]]  # and whether it is a curve
-    pictures: list[tuple[Box, int]]  # and a number that is the same for the same picture
+    pictures: list[tuple[Box, str]]  # and letters that are the same for the same picture
     letters: int  # characters that are no blanks
     unmapped: int  # of these, those of which the file does not say which letter they are
 
@@ -79,12 +80,16 @@ def read_page(page: Any, number: int) -> Page:
     ]
     pieces += [Line([word], number, turned=True) for word in _turned(turned)]
     pictures = [
-        (Box(*(image[name] for name in _EDGES)), hash(image["stream"].get_rawdata()))
+        (Box(*(image[name] for name in _EDGES)), _fingerprint(image["stream"].get_rawdata()))
         for image in page.images
     ]
     return Page(
         number, page.height, _frame(page), pieces, tables, shapes, pictures, letters, len(unmapped)
     )
+
+
+def _fingerprint(data: bytes | None) -> str:
+    return hashlib.sha256(data or b"").hexdigest()
 
 
 def _frame(page: Any) -> Box:
