@@ -8,6 +8,7 @@ from numbers import Real
 import numpy as np
 from numpy.typing import NDArray
 
+from chunking_lib.chunk import is_blank
 from chunking_lib.length import Length
 from chunking_lib.recursive import split_recursive
 from chunking_lib.retrieve import Encoder
@@ -25,10 +26,23 @@ def find_sentences(
     """Return the places of the sentences; of one longer than `size`, those of its parts.
 
     What has no sentences (code, data, a table) would else be one, and turn nowhere.
+
+    Raises:
+        ValueError: places out of order or outside the text, or that leave out what can be read.
     """
     check_length(length, text[:20])
     spans = []
-    for start, end in sentences(text):
+    found, place = list(sentences(text)), 0
+    for start, end in found:
+        if not place <= start < end <= len(text) or not is_blank(text[place:start]):
+            raise ValueError(
+                f"sentences found {start} to {end} after {place}: places must be in order, within "
+                "the text, and leave out nothing but white space"
+            )
+        place = end
+    if not is_blank(text[place:]):
+        raise ValueError(f"sentences left out the end of the text, from {place}")
+    for start, end in found:
         sentence = text[start:end]
         if length(sentence) <= size:
             spans.append((start, end))

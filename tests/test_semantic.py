@@ -375,6 +375,25 @@ def test_a_sentence_that_is_too_long_counts_as_its_parts(split):
     assert "cat ship" not in embedder.seen and max(map(len, embedder.seen)) <= 8
 
 
+@pytest.mark.parametrize("split", SPLITTERS)
+@pytest.mark.parametrize(
+    "spans",
+    [
+        [(0, 6), (3, 13), (14, 21)],
+        [(7, 13), (0, 6), (14, 21)],
+        [(0, 6), (14, 21)],
+        [(7, 13), (14, 21)],
+        [(0, 6), (7, 13)],
+        [(0, 6), (7, 99)],
+        [(0, 0), (0, 21)],
+        [],
+    ],
+)
+def test_sentences_that_would_lose_text_are_refused(split, spans):
+    with pytest.raises(ValueError, match="sentences "):
+        split("A cat. A dog. A ship.", embedder=cats(), sentences=lambda _: spans)
+
+
 # Two passes
 
 
