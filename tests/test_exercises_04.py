@@ -306,7 +306,7 @@ def test_numbers_about_seams():
     real = [line for line in output("shifts-contrasts").splitlines() if line.startswith("real")]
     assert len(real) == 4 and all(line.endswith("undecided") for line in real)
     rows = {line[:24].strip(): line[24:].split() for line in output("shifts-table").splitlines()}
-    assert f"WindowDiff of {rows['optimal'][4]} is worse than that of even cuts" in said
+    assert f"WindowDiff of {rows['optimal'][4]} is higher than that of even cuts" in said
     assert f"even cuts, {rows['every so many sentences'][4]}" in said
     assert f"makes {rows['optimal'][5]} parts where there are five" in said
     assert float(rows["recursive"][0]) > float(rows["not cut"][0])
