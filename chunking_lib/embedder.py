@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chunking_lib.chunk import is_blank
-from chunking_lib.models import without_surrogates
+from chunking_lib.models import bars_are_hidden, without_surrogates
 from chunking_lib.service import read_key, redact
 from chunking_lib.vectors import VectorCache
 
@@ -378,10 +378,10 @@ def _in_threads(
 
 def _progress(batches: list[Any], texts: int) -> Iterable[Any]:
     """Show how far long work is, unless `TQDM_DISABLE` is set, as it is in tests."""
+    if texts < _LONG_WORK or bars_are_hidden():
+        return batches
     from tqdm.auto import tqdm
 
-    if texts < _LONG_WORK:
-        return batches
     bar: Iterable[Any] = tqdm(batches, "embedding", leave=False)
     return bar
 

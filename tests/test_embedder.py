@@ -10,6 +10,8 @@ import zlib
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import nbclient
+import nbformat
 import numpy as np
 import pytest
 import torch
@@ -168,7 +170,6 @@ def test_neither_batch_nor_order_changes_a_bit(reader, texts, random):
 
 
 def test_long_work_shows_a_bar_and_short_work_does_not():
-    """In a process of its own: tqdm looks at `TQDM_DISABLE` when it is imported."""
     script = (
         "from chunking_lib import embedder\n"
         "embedder._LONG_WORK = 3\n"
@@ -183,6 +184,21 @@ def test_long_work_shows_a_bar_and_short_work_does_not():
             check=True,
         )
         assert ("embedding" in run.stderr) == shown, (texts, disabled)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("disabled", ["", "1"])
+def test_a_notebook_shows_a_bar_unless_bars_are_hidden(disabled, monkeypatch):
+    """tqdm's bar for notebooks is another class, which does not look at `TQDM_DISABLE`."""
+    monkeypatch.setenv("TQDM_DISABLE", disabled)
+    script = (
+        "from chunking_lib import embedder\n"
+        "embedder._LONG_WORK = 3\n"
+        "for _ in embedder._progress([1, 2, 3], 3): pass\n"
+    )
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(script)])
+    nbclient.NotebookClient(notebook, kernel_name="python3").execute()
+    assert bool(notebook.cells[0].outputs) == (not disabled)
 
 
 def test_an_error_of_the_model_is_passed_on_and_torch_is_as_before():
