@@ -436,7 +436,8 @@ def test_the_fingerprint_of_a_folder_tells_weights_tokenizer_and_pooling(minilm)
 
 @pytest.mark.slow
 def test_a_model_that_is_nowhere(monkeypatch):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    # huggingface_hub reads the variable once, when it is imported.
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(RuntimeError, match="cannot load the model 'no-such/model-anywhere': "):
         load_embedder("no-such/model-anywhere")
 
