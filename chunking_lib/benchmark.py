@@ -177,7 +177,7 @@ def read_questions(path: str | Path, documents: Mapping[str, Document]) -> list[
         if line.strip():
             try:
                 row = json.loads(line, object_pairs_hook=_object)
-                questions.append(_question(row, str(number), documents))
+                questions.append(make_question(row, str(number), documents))
             except (ValueError, RecursionError) as error:
                 raise ValueError(f"{path}, line {number}: {_reason(error)}") from error
     return questions
@@ -214,7 +214,12 @@ def _field(row: dict[str, Any], key: str, kind: type, default: Any = None) -> An
     return value
 
 
-def _question(row: Any, name: str, documents: Mapping[str, Document]) -> Question:
+def make_question(row: Any, name: str, documents: Mapping[str, Document]) -> Question:
+    """Make a question of one row, as `read_questions` explains it; `name` is its id if it has none.
+
+    Raises:
+        ValueError: what is wrong with the row.
+    """
     if not isinstance(row, dict):
         raise ValueError(f"{row!r} must be an object")
     if "excerpts" not in row:

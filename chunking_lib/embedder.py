@@ -12,9 +12,10 @@ import os
 import re
 import threading
 import warnings
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -41,6 +42,7 @@ Vectors = NDArray[np.float32]
 
 _BATCH = 32
 _ROWS = 16  # tokens in a batch, at least
+_HELD = 4096  # tokens in a batch of which each token's vector is kept
 _ONE_AT_A_TIME = threading.Lock()  # torch has one number of threads for all
 _LONG_WORK = 500  # texts to embed, before a progress bar shows
 _WORD = re.compile(r"\w")
@@ -78,7 +80,8 @@ class _Embedder:
         self.max_tokens = max_tokens
         #: How many texts the model itself has embedded: what the cache gave is not counted.
         self.calls = 0
-        self._cache = VectorCache(fingerprint, dimensions) if cache else None
+        #: Where vectors are kept, or None.
+        self.cache = VectorCache(fingerprint, dimensions) if cache else None
 
     def __repr__(self) -> str:
         return (
@@ -177,14 +180,14 @@ class _Embedder:
     def _embed_once(self, texts: list[str]) -> Vectors:
         """Embed each distinct text once, unless the cache has it."""
         distinct = list(dict.fromkeys(texts))
-        known = self._cache.get(distinct) if self._cache else {}
+        known = self.cache.get(distinct) if self.cache else {}
         missing = [text for text in distinct if text not in known]
         if missing:
             made = self._embed(missing)
             self.calls += len(missing)
             new = dict(zip(missing, made, strict=True))
-            if self._cache:
-                self._cache.put(new)
+            if self.cache:
+                self.cache.put(new)
             known |= new
         return np.stack([known[text] for text in texts])
 
@@ -244,25 +247,40 @@ class Embedder(_Embedder):
         size of the batch and on the computer. All cores have work all the same, with a batch each.
         """
         encodings = self._cutting.encode_batch(texts)
-        alike: dict[int, list[int]] = defaultdict(list)
-        for i, encoding in enumerate(encodings):
-            alike[len(encoding.ids)].append(i)
-        batches = [
-            numbers[i : i + _BATCH]
-            for _, numbers in sorted(alike.items())
-            for i in range(0, len(numbers), _BATCH)
-        ]
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        batches = _alike(encodings, lambda _: _BATCH)
+        for batch, rows in self._run(encodings, batches, "sentence_embedding"):
+            vectors[batch] = rows
+        return _normalise(vectors)
 
-        def embed(batch: list[int]) -> Vectors:
+    def encode_parts(self, parts: Sequence[Encoding]) -> Iterator[tuple[int, Vectors]]:
+        """Yield the vectors of the tokens of each part, in its context, as the model makes them.
+
+        The vectors of a few thousand tokens are in memory at a time, however many the parts are.
+
+        Args:
+            parts: encodings of `tokenizer`, special tokens included, which the model can read.
+        Yields:
+            the number of a part, and float32, tokens × dimensions, special tokens too; the parts
+            in any order, each once.
+        """
+        batches = _alike(parts, lambda tokens: min(_BATCH, max(1, _HELD // tokens)))
+        for batch, rows in self._run(parts, batches, "token_embeddings"):
+            self.calls += len(batch)
+            yield from zip(batch, rows, strict=True)
+
+    def _run(
+        self, encodings: Sequence[Encoding], batches: list[list[int]], output: str
+    ) -> Iterator[tuple[list[int], Vectors]]:
+        """Run the model on batches of encodings of one length."""
+
+        def run(batch: list[int]) -> Vectors:
             rows = [encodings[i] for i in batch]
             # A matrix of very few rows is multiplied in another way: fill it up.
             copies = -(-_ROWS // (len(rows) * len(rows[0].ids)))
-            return self._forward(rows * copies, "sentence_embedding")[: len(rows)]
+            return self._forward(rows * copies, output)[: len(rows)]
 
-        for batch, rows in zip(batches, _in_threads(embed, batches, len(texts)), strict=True):
-            vectors[batch] = rows
-        return _normalise(vectors)
+        return zip(batches, _in_threads(run, batches, len(encodings)), strict=True)
 
     def _forward(self, encodings: list[Encoding], output: str) -> Vectors:
         import torch
@@ -357,10 +375,25 @@ def _normalise(vectors: Vectors) -> Vectors:
     return unit
 
 
+def _alike(encodings: Sequence[Encoding], most: Callable[[int], int]) -> list[list[int]]:
+    """Return batches of encodings of the same number of tokens, at most `most` of it in each."""
+    alike: dict[int, list[int]] = defaultdict(list)
+    for i, encoding in enumerate(encodings):
+        alike[len(encoding.ids)].append(i)
+    return [
+        numbers[i : i + most(tokens)]
+        for tokens, numbers in sorted(alike.items())
+        for i in range(0, len(numbers), most(tokens))
+    ]
+
+
 def _in_threads(
     run: Callable[[list[int]], Vectors], batches: list[list[int]], texts: int
 ) -> Iterator[Vectors]:
-    """Run batches in as many threads as torch would use, and torch itself in one."""
+    """Run batches in as many threads as torch would use, and torch itself in one.
+
+    No more than two batches a thread are ahead of what was taken: results do not pile up.
+    """
     import torch
 
     with _ONE_AT_A_TIME:
@@ -368,9 +401,11 @@ def _in_threads(
         torch.set_num_threads(1)
         pool = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
         try:
-            started = [pool.submit(run, batch) for batch in batches]
-            for future in _progress(started, texts):
-                yield future.result()
+            rest = iter(batches)
+            started = deque(pool.submit(run, batch) for batch in islice(rest, 2 * threads))
+            for _ in _progress(batches, texts):
+                yield started.popleft().result()
+                started.extend(pool.submit(run, batch) for batch in islice(rest, 1))
         finally:
             pool.shutdown(cancel_futures=True)  # Ctrl-C: not the rest, too
             torch.set_num_threads(threads)

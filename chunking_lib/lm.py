@@ -10,12 +10,19 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chunking_lib.local_server import SMOLLM
 from chunking_lib.models import WEIGHTS, cache_folder, fetch, without_surrogates
+from chunking_lib.recorded_scores import (
+    ScoreRecordings,
+    open_scores,
+    pack_scores,
+    unpack_scores,
+)
 
 __all__ = ["LanguageModel", "Scorer", "TokenScores", "load_lm"]
 
@@ -49,13 +56,14 @@ class Scorer(Protocol):
 class LanguageModel:
     """SmolLM2 with its probabilities. Made by `load_lm`; loaded when it is needed first."""
 
-    def __init__(self, *, cache: bool) -> None:
+    def __init__(self, *, cache: bool, recordings: ScoreRecordings | None = None) -> None:
         #: The model's name.
         self.name = SMOLLM
         #: How many tokens the model itself has read: what the cache gave is not counted.
         self.tokens = 0
         self._fingerprint = f"{sorted(WEIGHTS[SMOLLM].files.items())} {_WINDOW} {_CONTEXT}"
         self._folder = cache_folder() / "scores" if cache else None
+        self._recordings = recordings
 
     def __repr__(self) -> str:
         return f"LanguageModel({self.name!r})"
@@ -71,8 +79,16 @@ class LanguageModel:
             RuntimeError: a package or the weights are missing.
         """
         text = without_surrogates(text)
-        found = self._remembered("score", text, lambda: self._score(text))
-        return TokenScores(found["logprobs"], found["offsets"])
+
+        def make() -> dict[str, NDArray[Any]]:
+            return self._remembered("score", text, lambda: self._score(text))
+
+        if self._recordings is None:
+            return TokenScores(**make())
+        key = self._key("score", text)
+        return TokenScores(
+            *unpack_scores(self._recordings.recall(key, lambda: pack_scores(**make())))
+        )
 
     def choose(self, question: str, choices: Sequence[str]) -> NDArray[np.float64]:
         """Return how likely each of `choices` is to begin the model's answer to `question`.
@@ -84,8 +100,15 @@ class LanguageModel:
             Probabilities among all tokens, float64: their sum may be far below 1.
         """
         question = without_surrogates(question)
-        key = "\0".join(["choose", *choices])
-        return self._remembered(key, question, lambda: self._choose(question, choices))["chances"]
+        kind = "\0".join(["choose", *choices])
+
+        def make() -> NDArray[np.float64]:
+            found = self._remembered(kind, question, lambda: self._choose(question, choices))
+            return found["chances"]
+
+        if self._recordings is None:
+            return make()
+        return self._recordings.recall(self._key(kind, question), make)
 
     def _score(self, text: str) -> dict[str, NDArray[Any]]:
         tokenizer, _ = _load()
@@ -128,12 +151,14 @@ class LanguageModel:
         self.tokens += len(ids)
         return found
 
+    def _key(self, kind: str, text: str) -> str:
+        return hashlib.sha256("\0".join([self._fingerprint, kind, text]).encode()).hexdigest()
+
     def _remembered(self, kind: str, text: str, make: Any) -> dict[str, NDArray[Any]]:
         if self._folder is None:
             made: dict[str, NDArray[Any]] = make()
             return made
-        key = hashlib.sha256("\0".join([self._fingerprint, kind, text]).encode()).hexdigest()
-        path = self._folder / f"{key}.npz"
+        path = self._folder / f"{self._key(kind, text)}.npz"
         try:
             with np.load(path, allow_pickle=False) as arrays:
                 return dict(arrays)
@@ -143,7 +168,7 @@ class LanguageModel:
         return made
 
 
-def load_lm(*, cache: bool = True) -> LanguageModel:
+def load_lm(*, cache: bool = True, recordings: str | Path | None = None) -> LanguageModel:
     """Return SmolLM2-135M-Instruct as a judge of how likely texts are.
 
     ```python
@@ -153,11 +178,21 @@ def load_lm(*, cache: bool = True) -> LanguageModel:
     On a quiet laptop it loads in some 20 seconds, at the first text that is not in the cache, and
     reads some 400 tokens a second. It takes 1 GB of memory.
 
+    With `recordings`, what is in the file comes from there, rounded to 1/64 nat, and the model is
+    not loaded for it. The rest is scored, rounded alike, and not recorded, unless `CHUNKING_RECORD`
+    is 1: then the file is written anew. With 0, what is not in it is an error.
+
     Args:
         cache: keep scores on disk, by model and text: files in the folder scores of the cache
             folder, some 5 KB a page, never trimmed, and safe to delete.
+        recordings: a file of scores, .npz.
+    Raises:
+        RuntimeError: recordings that cannot be read.
     """
-    return LanguageModel(cache=cache)
+    kept = None
+    if recordings is not None:
+        kept = open_scores(Path(recordings).resolve(), os.environ.get("CHUNKING_RECORD", ""))
+    return LanguageModel(cache=cache, recordings=kept)
 
 
 @functools.cache
@@ -170,7 +205,7 @@ def _load() -> tuple[Any, Any]:
                 f"pip install {package}"
             )
     import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM, AutoTokenizer, modeling_gguf_pytorch_utils
     from transformers.utils import logging
 
     source = {
@@ -183,7 +218,9 @@ def _load() -> tuple[Any, Any]:
     bars.disable_progress_bar()  # they would stand in every notebook
     try:
         tokenizer = AutoTokenizer.from_pretrained(**source).backend_tokenizer
-        model = AutoModelForCausalLM.from_pretrained(**source, dtype=torch.float32)
+        # One more bar, which asks nobody whether it may be shown.
+        with patch.object(modeling_gguf_pytorch_utils, "tqdm", lambda tensors, **_: tensors):
+            model = AutoModelForCausalLM.from_pretrained(**source, dtype=torch.float32)
     finally:
         if was_on:
             bars.enable_progress_bar()

@@ -14,7 +14,14 @@ from chunking_lib.length import Length
 from chunking_lib.retrieve import Encoder
 from chunking_lib.sentences import sentence_spans
 from chunking_lib.spans import Builder, check_size, run_builder
-from chunking_lib.turns import Spans, add_group, check_whole, embed_sentences, find_sentences
+from chunking_lib.turns import (
+    Spans,
+    add_group,
+    check_least,
+    check_whole,
+    embed_sentences,
+    find_sentences,
+)
 
 __all__ = ["THRESHOLDS", "find_breakpoints", "sentence_distances", "split_semantic"]
 
@@ -48,7 +55,8 @@ def split_semantic(
     3. A chunk ends where the distance is above the threshold; see `find_breakpoints`. Before a
        chunk has `min_size`, it does not end, if the size allows that.
     4. What is longer than `size` is cut between the two neighbours farthest apart, until it fits,
-       and if possible so that both parts have `min_size`.
+       and if possible so that both parts have `min_size`. Of places equally far apart, it is the
+       one nearest the middle.
 
     Chunks are slices of the text: white space between sentences stays, and nothing is lost. A text
     of one sentence is one chunk, and no vector is made.
@@ -216,8 +224,19 @@ def _parts(
             high -= 1
         if low > high:
             low, high = first, last - 1
-        turn = low + int(np.argmax(distances[low : high + 1]))
+        turn = low + _farthest(distances[low : high + 1])
         waiting += [(turn + 1, last), (first, turn)]
+
+
+def _farthest(distances: NDArray[np.float64]) -> int:
+    """Return the place of the largest distance, of equal ones that nearest the middle.
+
+    The first of them would cut a list of equal lines into single lines, one after the other.
+    """
+    # Rounded, so that what is equal but for the last bits of a vector is equal.
+    rounded = np.round(distances, 6)
+    ties = np.flatnonzero(rounded == rounded.max())
+    return int(ties[np.argmin(abs(2 * ties - (len(distances) - 1)))])
 
 
 def _without_small(
@@ -249,9 +268,7 @@ def _check_options(
                 f"number_of_chunks={number_of_chunks} sets the threshold: leave threshold and "
                 "amount out"
             )
-    check_whole("min_size", min_size, 0)
-    if min_size > size:
-        raise ValueError(f"min_size={min_size} must be at most size={size}")
+    check_least(min_size, size)
 
 
 def _check_threshold(threshold: str | float, amount: float | None) -> None:

@@ -14,7 +14,15 @@ from chunking_lib.recursive import split_recursive
 from chunking_lib.retrieve import Encoder
 from chunking_lib.spans import Builder, check_length
 
-__all__ = ["Spans", "add_group", "check_cosine", "check_whole", "embed_sentences", "find_sentences"]
+__all__ = [
+    "Spans",
+    "add_group",
+    "check_cosine",
+    "check_least",
+    "check_whole",
+    "embed_sentences",
+    "find_sentences",
+]
 
 #: The places of sentences: start and end of each, in characters.
 Spans = Sequence[tuple[int, int]]
@@ -108,6 +116,13 @@ def check_whole(name: str, value: object, least: int) -> None:
     """Raise a `ValueError` unless a value is a whole number, and large enough."""
     if not hasattr(value, "__index__") or isinstance(value, bool) or value.__index__() < least:
         raise ValueError(f"{name}={value!r} must be a whole number of {least} or more")
+
+
+def check_least(min_size: int, size: int) -> None:
+    """Raise a `ValueError` unless the least size is a whole number from 0 to the most."""
+    check_whole("min_size", min_size, 0)
+    if min_size > size:
+        raise ValueError(f"min_size={min_size} must be at most size={size}")
 
 
 def check_cosine(name: str, value: object) -> None:

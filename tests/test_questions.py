@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from chunking_lib.benchmark import load_benchmark
+from chunking_lib.python_topics import load_python_topics
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 README = (DATA / "README.md").read_text(encoding="utf-8")
@@ -168,12 +169,22 @@ def test_topics_of_python():
     rows = read("python_topics.jsonl")
     assert len(rows) == 120
     assert len({row["question"] for row in rows}) == 120
-    if sys.version_info[:2] != (3, 11):
-        pytest.skip("pydoc_data.topics is another text in another Python: these are for 3.11")
-    from pydoc_data.topics import topics
+    try:
+        benchmark = load_python_topics(DATA / "python_topics.jsonl")
+    except RuntimeError as error:
+        if sys.version_info[:3] == (3, 11, 7):
+            raise
+        pytest.skip(str(error))
+    assert len(benchmark.documents) == 79
+    for question, row in zip(benchmark.questions, rows, strict=True):
+        assert question.text == row["question"]
+        for places, excerpt in zip(question.excerpts, row["excerpts"], strict=True):
+            words = benchmark.documents[places[0].document].text[places[0].start : places[0].end]
+            assert hashlib.sha256(words.encode()).hexdigest() == excerpt["sha256"]
 
-    for row in rows:
-        for place in row["excerpts"] + row.get("also", []):
-            words = topics[place["topic"]][place["start"] : place["end"]]
-            if hashlib.sha256(words.encode()).hexdigest() != place["sha256"]:
-                pytest.skip("this release of Python 3.11 has other topics than 3.11.7")
+
+def test_topics_of_another_python_are_refused(monkeypatch):
+    topics = pytest.importorskip("pydoc_data.topics").topics
+    monkeypatch.setitem(topics, "await", "other words")
+    with pytest.raises(RuntimeError, match="'await' has other words from 98 to 145"):
+        load_python_topics(DATA / "python_topics.jsonl")

@@ -363,6 +363,57 @@ def test_no_way_to_cut_is_worth_more(vectors, most):
     assert worth(sizes) == pytest.approx(max(map(worth, ways)), abs=1e-6)
 
 
+@settings(deadline=None, max_examples=100)
+@given(
+    vectors=st.lists(st.tuples(*[st.integers(-3, 3)] * 3).filter(any), min_size=1, max_size=8),
+    sizes=st.lists(st.integers(1, 4), min_size=8, max_size=8),
+    most=st.integers(4, 9),
+    least=st.integers(0, 4),
+)
+def test_crumbs_are_left_only_where_the_size_asks_for_them(vectors, sizes, most, least):
+    """As few as any way to cut leaves; and of those ways, none is worth more."""
+    count = len(vectors)
+    text = " ".join("word " * size + "end." for size in sizes[:count])
+    spans = [match.span() for match in re.finditer(r"(?:word )+end\.", text)]
+    split = partial(
+        split_semantic_optimal,
+        text,
+        embedder=Given(*vectors),
+        size=most,
+        length=lambda text: text.count("word"),
+        sentences=lambda _: spans,
+    )
+    made = [chunk.text.count("word") for chunk in split(min_size=least)]
+    totals = np.cumsum([0, *sizes[:count]])
+    ways = []
+    for number in range(count):
+        for cuts in combinations(range(1, count), number):
+            way = [int(totals[b] - totals[a]) for a, b in pairwise([0, *cuts, count])]
+            if max(way) <= most:
+                ways.append(way)
+    assert sum(size < least for size in made) == min(sum(n < least for n in way) for way in ways)
+    if all(size >= least for size in (free := [c.text.count("word") for c in split()])):
+        assert made == free
+
+
+# Ties
+
+
+@pytest.mark.parametrize("sentences", [8, 16, 32])
+def test_equal_distances_are_cut_in_the_middle(sentences):
+    text = " ".join(["A cat sat."] * sentences)
+    chunks = split_semantic(text, embedder=cats(), size=4 * 11)
+    assert [len(chunk.text) for chunk in chunks] == [43] * (sentences // 4)
+
+
+def test_of_equal_distances_the_one_nearest_the_middle_is_cut():
+    cat, ship = (1.0, 0.0), (0.0, 1.0)
+    text = "Ab one. Ab two. Ab tri. Ab four. Ab five."
+    split = partial(split_semantic, text, buffer=0, threshold=2, size=33)
+    assert read(split(embedder=Given(cat, ship, ship, ship, cat)))[0] == "Ab one."
+    assert read(split(embedder=Given(cat, ship, ship, cat, ship)))[0] == "Ab one. Ab two. Ab tri."
+
+
 # Sentences that are too long
 
 
@@ -448,6 +499,12 @@ def test_every_sentence_is_embedded_once(split):
 def test_a_wrong_argument_is_named(options, message, text):
     with pytest.raises(ValueError, match=re.escape(message)):
         split_semantic(text, embedder=cats(), **options)
+
+
+def test_a_wrong_least_size_of_the_best_cut_is_named():
+    for wrong, message in ((-1, "min_size=-1 must be a whole number"), (9, "at most size=8")):
+        with pytest.raises(ValueError, match=message):
+            split_semantic_optimal("A cat.", embedder=cats(), size=8, min_size=wrong)
 
 
 @pytest.mark.parametrize("option", ["append", "merge"])
