@@ -13,13 +13,16 @@ __all__ = ["attempt", "report"]
 _MOST_STEPS = 200_000
 
 
-def attempt(call: str, run: Callable[[], Any], endless: str) -> list[Any] | None:
+def attempt(
+    call: str, run: Callable[[], Any], endless: str, *, raised: str | None = None
+) -> list[Any] | None:
     """Run the learner's function once and return its list; else say why not and return None.
 
     Args:
         call: how the call is shown.
         run: the call.
         endless: the hint if it does not stop.
+        raised: the hint if it raises.
 
     >>> attempt("double(2)", lambda: None, "")
     Not yet: double(2)
@@ -41,6 +44,8 @@ def attempt(call: str, run: Callable[[], Any], endless: str) -> list[Any] | None
         return None
     except Exception as error:
         print(f"Not yet: {call}\n  raised    {type(error).__name__}: {error}")
+        if raised:
+            print(f"  hint      {raised}")
         return None
     print(f"Not yet: {call}\n  got       None\n  hint      {hint}")
     return None

@@ -13,6 +13,7 @@ from chunking_lib.attempts import attempt, report
 __all__ = ["check_breakpoints", "check_cuts"]
 
 _ENDLESS = "Does each turn of the loop use up a place?"
+_EMPTY = "no distances, no places: return an empty list, before anything is computed."
 
 # distances and amount, the plain cases first.
 _DISTANCES: list[tuple[list[float], float]] = [
@@ -35,6 +36,7 @@ _CUTS: list[tuple[list[float], list[int], int, int]] = [
     ([0.2, 0.8, 0.3, 0.6], [9, 9, 9, 9, 9], 1, 0),
     ([0.5, 0.5, 0.5, 0.5], [9, 9, 9, 9, 9], 3, 0),
     ([0.2, 0.8, 0.3, 0.6], [9, 9, 9, 9, 9], 7, 0),
+    ([0.9, 0.8, 0.2, 0.7], [1, 3, 5, 5, 5], 3, 4),
     ([0.9, 0.1, 0.8], [1, 4, 4, 1], 2, 3),
     ([0.9, 0.8, 0.1], [5, 5, 1, 9], 4, 6),
     ([0.7, 0.9, 0.8], [3, 3, 3, 3], 4, 6),
@@ -57,7 +59,8 @@ def check_breakpoints(breakpoints: Callable[[list[float], float], Sequence[int]]
     """
     for distances, amount in _DISTANCES:
         call = f"breakpoints({distances!r}, amount={amount:g})"
-        got = attempt(call, partial(breakpoints, list(distances), amount), endless=_ENDLESS)
+        run = partial(breakpoints, list(distances), amount)
+        got = attempt(call, run, endless=_ENDLESS, raised=None if distances else _EMPTY)
         if got is None:
             return
         places = _whole(got)
@@ -119,7 +122,7 @@ def _expected_places(distances: list[float], amount: float) -> list[int]:
 
 def _hint_places(got: list[int], expected: list[int], distances: list[float], amount: float) -> str:
     if not distances:
-        return "no distances, no places: return an empty list."
+        return _EMPTY
     if any(not 0 <= place < len(distances) for place in got) and len(got) != len(expected):
         return f"there are {len(distances)} distances, at the places 0 to {len(distances) - 1}."
     if got == [place + 1 for place in expected]:
@@ -129,6 +132,13 @@ def _hint_places(got: list[int], expected: list[int], distances: list[float], am
     mean, middle = _limit(distances, amount)
     limit = mean + amount * middle
     said = f"{mean:.2f} + {amount:g} × {middle:.2f} = {limit:.2f}"
+    starts = {
+        "the 75th percentile": float(np.percentile(distances, 75)),
+        "the median": float(np.median(distances)),
+    }
+    for name, start in starts.items():
+        if got == [i for i, value in enumerate(distances) if value > start + amount * middle]:
+            return f"the limit is {said}. The first number is the mean, not {name} ({start:.2f})."
     for place in expected:
         if place not in got:
             return f"place {place} has the distance {distances[place]}, and the limit is {said}."
@@ -137,18 +147,36 @@ def _hint_places(got: list[int], expected: list[int], distances: list[float], am
         return f"there are {len(distances)} distances, at the places 0 to {len(distances) - 1}."
     if distances[extra] == limit:
         return f"place {extra} is at the limit, {limit:.2f}. Only what is above it is cut."
-    if distances[extra] > np.median(distances) + amount * middle:
-        return f"the limit is {said}. The first number is the mean, not the median."
     return f"place {extra} has the distance {distances[extra]}, and the limit is {said}."
 
 
-def _expected_cuts(distances: list[float], sizes: list[int], count: int, least: int) -> list[int]:
+def _ranked(distances: list[float]) -> list[int]:
+    return sorted(range(len(distances)), key=lambda place: (-distances[place], place))
+
+
+def _expected_cuts(
+    distances: list[float],
+    sizes: list[int],
+    count: int,
+    least: int,
+    *,
+    tried: int | None = None,
+    stop: bool = False,
+) -> list[int]:
+    """Return the cuts; with `tried` or `stop`, those of a usual way to go wrong.
+
+    Args:
+        tried: how many places are looked at, all if None.
+        stop: end at the first place that is refused.
+    """
     cuts: list[int] = []
-    for place in sorted(range(len(distances)), key=lambda i: (-distances[i], i)):
+    for place in _ranked(distances)[:tried]:
         if len(cuts) == count - 1:
             break
         if min(_around(place, cuts, sizes)) >= least:
             cuts.append(place)
+        elif stop:
+            break
     return sorted(cuts)
 
 
@@ -175,22 +203,66 @@ def _hint_cuts(
         return "a place is named twice."
     if sorted(got) == expected:
         return "give the places in order."
-    if len(got) >= count:
-        return f"{count} chunks have {count - 1} cuts between them, not {len(got)}."
-    for place in sorted(got):
-        others = [cut for cut in got if cut != place]
-        if min(_around(place, others, sizes)) < least:
-            small = min(_around(place, others, sizes))
-            return f"the cut at place {place} leaves a part of {small}, below min_size={least}."
-    missing = [place for place in expected if place not in got]
-    extra = [place for place in got if place not in expected]
-    best = max(missing, key=lambda place: (distances[place], -place))
+    # Take the places as they should be taken: the first that differs is the one to speak of.
+    cuts: list[int] = []
+    for place in _ranked(distances):
+        if len(cuts) == count - 1:
+            break
+        room = min(_around(place, cuts, sizes)) >= least
+        if room and place not in got:
+            return _hint_missing(place, cuts, got, distances, sizes, count, least)
+        if not room and place in got:
+            return _hint_small(place, cuts, sizes, least)
+        if room:
+            cuts.append(place)
+    return f"{count} chunks have {count - 1} cuts between them, not {len(got)}."
+
+
+def _hint_small(place: int, cuts: list[int], sizes: list[int], least: int) -> str:
+    before, after = _around(place, cuts, sizes)
+    small = min(before, after)
+    side = [cut for cut in cuts if (cut < place) == (before == small)]
+    nearest = min(side, key=lambda cut: abs(cut - place), default=None)
+    beside = "" if nearest is None else f" beside the cut at place {nearest}"
+    return f"the cut at place {place} leaves a part of {small}{beside}, below min_size={least}."
+
+
+def _hint_missing(
+    place: int,
+    cuts: list[int],
+    got: list[int],
+    distances: list[float],
+    sizes: list[int],
+    count: int,
+    least: int,
+) -> str:
+    """Say why a place should have been taken; `cuts` are those that come before it."""
+    given = distances, sizes, count, least
+    refused = [p for p in _ranked(distances) if distances[p] >= distances[place] and p != place]
+    refused = [p for p in refused if p not in cuts and min(_around(p, cuts, sizes)) < least]
+    stopped = got == _expected_cuts(*given, stop=True)
+    filtered = got == _expected_cuts(*given, tried=count - 1)
+    if refused and (stopped or filtered):
+        wrong = []
+        if stopped:
+            wrong.append("do not stop there")
+        if filtered:
+            wrong.append(f"it does not count as one of the {count - 1} cuts")
+        return (
+            f"place {refused[0]} is refused: {', '.join(wrong)}, go on with the next largest, "
+            f"place {place}."
+        )
+    if min(_around(place, cuts, sizes)) == least > 0:
+        return (
+            f"a cut at place {place} leaves a part of {least}. That is min_size, so it is enough: "
+            "only what is below it is too small."
+        )
+    extra = [other for other in got if other not in cuts and distances[other] <= distances[place]]
     if not extra:
-        return f"there is room for a cut at place {best}: enough is left on both sides."
-    other = extra[0]
-    if distances[best] == distances[other]:
-        return f"places {best} and {other} have the same distance: take the first."
+        return f"there is room for a cut at place {place}: enough is left on both sides."
+    if distances[place] == distances[extra[0]]:
+        return f"places {place} and {extra[0]} have the same distance: take the first."
     return (
-        f"place {best} ({distances[best]}) comes before place {other} ({distances[other]}): "
-        "take the largest first."
+        f"place {place} ({distances[place]}) comes before place {extra[0]} "
+        f"({distances[extra[0]]}): take the largest first."
     )

@@ -247,6 +247,11 @@ def pk(reference: Sequence[object], found: Sequence[object], k: int | None = Non
     whether a segment ends behind it: "0100", [0, 1, 0, 0] or [False, True, False, False]. The last
     unit ends one, marked or not, so its mark counts for nothing.
 
+    Two units `k` apart have the `k` marks from the first unit on between them. Of n units, n - `k`
+    pairs are so far apart. As in NLTK, one window more is counted, the `k` marks at the end: they
+    say whether unit n - `k` and the last one, `k` - 1 after it, lie in one segment. So the share is
+    one of n - `k` + 1 windows.
+
     Args:
         reference: the true ends.
         found: the ends to judge, one for each unit.
@@ -255,10 +260,10 @@ def pk(reference: Sequence[object], found: Sequence[object], k: int | None = Non
         ValueError: no units, sequences of unequal length, anything but 0 and 1 in them, or a `k`
             outside these bounds.
 
-    >>> pk("00100", "01000", k=2)
+    >>> pk("00100", "01000", k=2)  # wrong in the first and the third of four windows
     0.5
 
-    Source: Beeferman, Berger and Lafferty (1999).
+    Source: NLTK, whose count this is; the measure is that of Beeferman, Berger and Lafferty (1999).
     """
     truth, guess, k = _windows(reference, found, k)
     wrong = sum((a > 0) != (b > 0) for a, b in zip(truth, guess, strict=True))
@@ -268,15 +273,15 @@ def pk(reference: Sequence[object], found: Sequence[object], k: int | None = Non
 def window_diff(
     reference: Sequence[object], found: Sequence[object], k: int | None = None
 ) -> float:
-    """Return how often a window of `k` units has a wrong number of segment ends.
+    """Return how often a window of `k` marks has a wrong number of segment ends.
 
-    Where `pk` forgives an end too many beside a right one, this does not. Arguments and errors are
-    those of `pk`.
+    Where `pk` forgives an end too many beside a right one, this does not. Arguments, errors and
+    the n - `k` + 1 windows are those of `pk`.
 
     >>> window_diff("00100", "01000", k=2), window_diff("0100", "0100")
     (0.5, 0.0)
 
-    Source: Pevzner and Hearst (2002).
+    Source: NLTK, whose count this is; the measure is that of Pevzner and Hearst (2002).
     """
     truth, guess, k = _windows(reference, found, k)
     return sum(a != b for a, b in zip(truth, guess, strict=True)) / len(truth)
@@ -285,7 +290,7 @@ def window_diff(
 def _windows(
     reference: Sequence[object], found: Sequence[object], k: int | None
 ) -> tuple[list[int], list[int], int]:
-    """Return the number of ends in each window of `k` units, of both sequences."""
+    """Return the number of ends in each window of `k` marks, of both sequences."""
     ends, guess = _ends(reference, "reference"), _ends(found, "found")
     if len(ends) != len(guess):
         raise ValueError(

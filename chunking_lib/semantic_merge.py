@@ -40,6 +40,10 @@ def split_semantic_merge(
     A sentence that is longer than `size` is first cut by `split_recursive`, and each part counts as
     a sentence. Each is embedded once.
 
+    Which cosine is high depends on the model. With all-MiniLM-L6-v2 one neighbour in ten has 0.4,
+    so the defaults merge little: of 3,992 sentences in the plain texts of the course they make
+    3,005 chunks (`size` 200 tokens). With both at 0.3 it is 1,889, with 0.2 it is 685.
+
     Args:
         text: a text or a document; offsets refer to it.
         embedder: makes the vectors, float (n, d), of any length.

@@ -10,9 +10,11 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from chunking_lib.benchmark import load_benchmark
-from chunking_lib.exercises_04 import check_breakpoints, check_cuts
+from chunking_lib.exercises_04 import _hint_cuts, check_breakpoints, check_cuts
 from chunking_lib.length import token_length
 from chunking_lib.metrics import pk, window_diff
 from chunking_lib.models import fetch, load_embedder, load_tokenizer
@@ -69,6 +71,10 @@ def breakpoints(distances, amount, middle=np.mean, above=np.greater, ends=(25, 7
     return np.flatnonzero(above(distances, limit))
 
 
+def upper(distances):
+    return np.percentile(distances, 75)
+
+
 @pytest.mark.parametrize(
     ("wrong", "hint"),
     [
@@ -85,7 +91,8 @@ def breakpoints(distances, amount, middle=np.mean, above=np.greater, ends=(25, 7
         (partial(breakpoints, above=np.greater_equal), "Only what is above it is cut"),
         (partial(breakpoints, ends=(5, 95)), "and the limit is"),
         (lambda d, amount: breakpoints(d, amount) if d else [0], "return an empty list"),
-        (partial(breakpoints, empty=False), "raised"),
+        (partial(breakpoints, empty=False), "return an empty list, before anything is computed"),
+        (partial(breakpoints, middle=upper), "the mean, not the 75th percentile (0.70)"),
     ],
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -96,9 +103,9 @@ def test_breakpoint_hints(wrong, hint, capsys):
     assert hint in shown, shown
 
 
-def cut(distances, sizes, count, min_size, order=None, more=0, small=None, sort=True):
+def cut(distances, sizes, count, min_size, order=None, more=0, small=None, sort=True, tried=None):
     cuts = []
-    for place in sorted(range(len(distances)), key=order or (lambda i: (-distances[i], i))):
+    for place in sorted(range(len(distances)), key=order or (lambda i: (-distances[i], i)))[:tried]:
         if len(cuts) == count - 1 + more:
             break
         first = max([c + 1 for c in cuts if c < place], default=0)
@@ -109,7 +116,14 @@ def cut(distances, sizes, count, min_size, order=None, more=0, small=None, sort=
         enough = min(parts) > min_size if small == "strict" else min(parts) >= min_size
         if enough or small == "ignored":
             cuts.append(place)
+        elif small == "stop":
+            break
     return sorted(cuts) if sort else cuts
+
+
+def filtered(distances, sizes, count, min_size):
+    """Takes count - 1 places, and leaves out of these what is too small."""
+    return cut(distances, sizes, count, min_size, tried=count - 1)
 
 
 @pytest.mark.parametrize(
@@ -125,9 +139,15 @@ def cut(distances, sizes, count, min_size, order=None, more=0, small=None, sort=
         (lambda d, *rest: cut(d, *rest, order=lambda i: (-d[i], -i)), "take the first"),
         (lambda d, *rest: cut(d, *rest, sort=False), "in order"),
         (partial(cut, more=1), "3 chunks have 2 cuts between them, not 3"),
-        (partial(cut, small="ignored"), "below min_size=3"),
-        (partial(cut, small="whole"), "below min_size=6"),
-        (partial(cut, small="strict"), "enough is left on both sides"),
+        (partial(cut, small="ignored"), "the cut at place 0 leaves a part of 1, below min_size=4"),
+        (
+            partial(cut, small="whole"),
+            "the cut at place 2 leaves a part of 1 beside the cut at place 1, below min_size=6",
+        ),
+        (partial(cut, small="strict"), "place 1 leaves a part of 4. That is min_size"),
+        (partial(cut, small="stop"), "place 0 is refused: do not stop there, go on with the"),
+        (filtered, "place 0 is refused: it does not count as one of the 2 cuts, go on with the"),
+        (partial(cut, order=lambda i: i), "take the largest first"),
         (lambda d, sizes, count, min_size: d[99], "IndexError"),
     ],
 )
@@ -136,6 +156,27 @@ def test_cut_hints(wrong, hint, capsys):
     shown = capsys.readouterr().out
     assert shown.startswith("Not yet: cut(")
     assert hint in shown, shown
+
+
+@settings(max_examples=300)
+@given(st.data(), st.integers(1, 7), st.integers(1, 5), st.integers(0, 8))
+def test_no_hint_blames_a_right_cut(data, sentences, count, least):
+    some = st.lists(st.sampled_from([0.2, 0.5, 0.8, 0.9]), min_size=sentences - 1)
+    distances = data.draw(some)[: sentences - 1]
+    sizes = data.draw(st.lists(st.integers(1, 6), min_size=sentences, max_size=sentences))
+    got = (
+        data.draw(st.lists(st.sampled_from(range(sentences - 1)), unique=True)) if distances else []
+    )
+    right = cut(distances, sizes, count, least)
+    if sorted(got) != right:
+        hint = _hint_cuts(got, right, distances, sizes, count, least)
+        for place in re.findall(r"^the cut at place (\d+)", hint):
+            assert int(place) in got and int(place) not in right
+        for place in re.findall(
+            r"(?:^a cut at|room for a cut at|^|next largest,) place (\d+)", hint
+        ):
+            refused = hint.startswith(f"place {place} is refused")
+            assert int(place) not in got and (int(place) in right) is not refused
 
 
 def test_the_right_ways_pass(capsys):

@@ -392,6 +392,19 @@ def test_the_width_of_the_window_costs_nothing(score):
     assert score(marks, marks) == score(marks, marks, k=500_000) == 0
 
 
+@given(st.data(), st.integers(1, 12))
+def test_the_windows_are_the_pairs_so_far_apart_and_one_more(data, size):
+    """n - k pairs of units; then the last unit but k - 1, and the last."""
+    marks = st.text("01", min_size=size, max_size=size)
+    reference, found = data.draw(marks), data.draw(marks)
+    k = data.draw(st.integers(1, size))
+    pairs = [(i, i + k) for i in range(size - k)] + [(size - k, size - 1)]
+    wrong = sum(("1" in reference[a:b]) != ("1" in found[a:b]) for a, b in pairs)
+    assert pk(reference, found, k) == wrong / (size - k + 1)
+    more = sum(reference[a:b].count("1") != found[a:b].count("1") for a, b in pairs)
+    assert window_diff(reference, found, k) == more / (size - k + 1)
+
+
 def test_an_end_too_many_is_forgiven_by_pk_only():
     """Two ends where there is one: each window of two has one or more in both."""
     assert pk("0010", "0110", k=4) == 0

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from functools import partial
 from itertools import combinations, pairwise
+from pathlib import Path
 
 import case_checks
 import numpy as np
@@ -15,14 +16,18 @@ from hypothesis import strategies as st
 from strategies import odd_text
 from toys import ToyEmbedder
 
+from chunking_lib.benchmark import load_benchmark
 from chunking_lib.chunk import Chunk, Document, check_chunks
+from chunking_lib.length import token_length
 from chunking_lib.models import load_embedder
 from chunking_lib.semantic import THRESHOLDS, find_breakpoints, sentence_distances, split_semantic
 from chunking_lib.semantic_merge import split_semantic_merge
 from chunking_lib.semantic_optimal import split_semantic_optimal
 from chunking_lib.sentences import sentence_spans
+from chunking_lib.turns import embed_sentences
 
 CASES = case_checks.CASES
+DATA = Path(__file__).resolve().parent.parent / "data"
 DOCUMENTS = list(read_eight().values())
 # It is announced as no longer maintained, and still what most tutorials use.
 SUNSET = pytest.mark.filterwarnings("ignore:`langchain-(experimental|community)` is being sunset")
@@ -371,7 +376,7 @@ def test_no_way_to_cut_is_worth_more(vectors, most):
     least=st.integers(0, 4),
 )
 def test_crumbs_are_left_only_where_the_size_asks_for_them(vectors, sizes, most, least):
-    """As few as any way to cut leaves; and of those ways, none is worth more."""
+    """As few as any way to cut leaves; and if the best leaves none, it is what it was."""
     count = len(vectors)
     text = " ".join("word " * size + "end." for size in sizes[:count])
     spans = [match.span() for match in re.finditer(r"(?:word )+end\.", text)]
@@ -392,7 +397,8 @@ def test_crumbs_are_left_only_where_the_size_asks_for_them(vectors, sizes, most,
             if max(way) <= most:
                 ways.append(way)
     assert sum(size < least for size in made) == min(sum(n < least for n in way) for way in ways)
-    if all(size >= least for size in (free := [c.text.count("word") for c in split()])):
+    free = [chunk.text.count("word") for chunk in split()]
+    if min(free) >= least:
         assert made == free
 
 
@@ -462,6 +468,29 @@ def test_a_chunk_reaches_over_one_that_differs():
         "A ship.",
         "The ship.",
     ]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::chunking_lib.embedder.UnseenWarning")
+def test_how_much_is_merged_is_as_the_docstring_says(embedder):
+    tokens = token_length(embedder.tokenizer)
+    texts = [d for name, d in load_benchmark(DATA).documents.items() if name.endswith(".txt")]
+    spans = [sentence_spans(text.text) for text in texts]
+    vectors = [
+        embed_sentences(text.text, s, embedder, 0) for text, s in zip(texts, spans, strict=True)
+    ]
+    alike = np.concatenate([(v[:-1] * v[1:]).sum(axis=1) for v in vectors])
+    assert round(np.mean(alike >= 0.4), 1) == 0.1
+    said = " ".join(split_semantic_merge.__doc__.split())
+    assert f"of {sum(map(len, spans)):,} sentences in the plain texts" in said
+    split = partial(split_semantic_merge, embedder=embedder, size=200, length=tokens)
+    made = [sum(len(split(t, append=x, merge=x)) for t in texts) for x in (0.4, 0.3, 0.2)]
+    assert (
+        "{:,} chunks (`size` 200 tokens). With both at 0.3 it is {:,}, with 0.2 it is {:,}.".format(
+            *made
+        )
+        in said
+    )
 
 
 # Cost and errors
