@@ -7,6 +7,7 @@ vLLM, llama.cpp), and `CHUNKING_LLM` the model there. With none of them SmolLM2 
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 import time
@@ -18,6 +19,7 @@ from typing import Any, Protocol
 from chunking_lib.local_server import SMOLLM, start_server
 from chunking_lib.models import without_surrogates
 from chunking_lib.recordings import Recordings, open_recordings, request_key
+from chunking_lib.reply_cache import ReplyCache
 from chunking_lib.service import read_key, redact
 
 __all__ = ["Chat", "ChatClient", "Messages", "NoModelError", "Reply", "Usage", "load_llm"]
@@ -49,7 +51,7 @@ class Reply:
 
 @dataclass
 class Usage:
-    """What the replies of a client took, the recorded ones as when they were made.
+    """What the replies of a client took, recorded and cached ones as when they were made.
 
     Attributes:
         calls: replies.
@@ -91,6 +93,7 @@ class ChatClient:
         prices: tuple[float, float] = (0.0, 0.0),
         timeout: float = 120,
         retries: int = 3,
+        cache: bool = False,
     ) -> None:
         #: The model's name.
         self.model = model
@@ -98,6 +101,8 @@ class ChatClient:
         self.usage = Usage()
         self._recordings, self._prices = recordings, prices
         self._timeout, self._retries = timeout, retries
+        service = "" if model == SMOLLM else os.environ.get("OPENAI_BASE_URL", "")
+        self._cache = ReplyCache(hashlib.sha256(service.encode()).hexdigest()) if cache else None
         self._lock = threading.Lock()
         self._made: Any = None
 
@@ -120,7 +125,7 @@ class ChatClient:
         """Return what the model says to `messages`.
 
         1. A recorded reply, if there are recordings and this request is among them: no server is
-           started or asked.
+           started or asked. Else one that the client's cache has.
         2. Else the model's. What may pass is tried again after a while: 408, 409, 429, 5xx,
            time-outs, lost connections. No try lasts longer than the client's `timeout`.
 
@@ -142,10 +147,15 @@ class ChatClient:
             self.model, listed, schema=schema, temperature=temperature, max_tokens=max_tokens
         )
         row = self._recordings.get(key) if self._recordings is not None else None
+        recording = self._recordings is not None and self._recordings.recording
+        if row is None and self._cache and not recording:
+            row = self._cache.get(key)
         if row is None:
             row = self._ask(listed, schema, temperature, max_tokens)
-            if self._recordings is not None and self._recordings.recording:
+            if self._recordings is not None and recording:
                 self._recordings.add(key, row)
+            if self._cache:
+                self._cache.put(key, row)
         self._count(row)
         return Reply(row["text"], row["model"], row["prompt_tokens"], row["completion_tokens"])
 
@@ -262,6 +272,7 @@ def load_llm(
     prices: tuple[float, float] = (0.0, 0.0),
     timeout: float = 120,
     retries: int = 3,
+    cache: bool = False,
 ) -> ChatClient:
     """Return a client of a chat model; nothing is started or asked before the first `chat`.
 
@@ -281,6 +292,8 @@ def load_llm(
         prices: of a million tokens read, and of a million written.
         timeout: seconds that one try may last, more than 0.
         retries: tries after the first, 0 or more.
+        cache: keep each reply in the cache folder, and never ask the same again: for long runs that
+            may be interrupted. Its replies count in `usage` as when they were made.
     Raises:
         NoModelError: a service is set, but not which of its models.
         ValueError: an argument outside its bounds.
@@ -303,5 +316,10 @@ def load_llm(
         path = Path(recordings).resolve()
         rows = open_recordings(path, os.environ.get("CHUNKING_RECORD", ""))
     return ChatClient(
-        name or SMOLLM, recordings=rows, prices=prices, timeout=timeout, retries=retries
+        name or SMOLLM,
+        recordings=rows,
+        prices=prices,
+        timeout=timeout,
+        retries=retries,
+        cache=cache,
     )

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -308,6 +309,69 @@ def test_no_file_of_the_repository_holds_a_key():
         if name and (ROOT / name).is_file() and key.search((ROOT / name).read_bytes())
     ]
     assert found == []
+
+
+# --- the cache --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(monkeypatch, tmp_path):
+    monkeypatch.setenv("CHUNKING_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_what_was_asked_once_is_not_asked_again(service, hosted, folder):
+    first = hosted(cache=True).chat("Hi \ud800")
+    again = hosted(cache=True)
+    assert again.chat("Hi \ud800") == first and len(service.requests) == 1
+    assert again.usage.prompt_tokens == 7 and again._made is None
+    others = [{"schema": SCHEMA}, {"temperature": 1}, {"max_tokens": 9}]
+    for other in others:
+        again.chat("Hi \ud800", **other)
+    assert len(service.requests) == 4
+    assert hosted().chat("Hi \ud800") == first and len(service.requests) == 5
+    assert KEY[3:12].encode() not in (folder / "replies.sqlite").read_bytes()
+
+
+def test_a_failure_is_not_kept_and_what_came_before_it_is(service, hosted, folder):
+    llm = hosted(cache=True, retries=0)
+    llm.chat("one")
+    service.failures = [(500, {"error": {"message": "busy"}})]
+    with pytest.raises(RuntimeError, match="busy"):
+        llm.chat("two")
+    assert [hosted(cache=True).chat(said).text for said in ("one", "two")] == ["ONE", "TWO"]
+    assert len(service.requests) == 3
+
+
+def test_another_server_has_another_cache(service, hosted, folder, monkeypatch):
+    hosted(cache=True).chat("Hi")
+    monkeypatch.setenv("OPENAI_BASE_URL", f"http://localhost:{service.server_port}/v1")
+    hosted(cache=True).chat("Hi")
+    assert len(service.requests) == 2
+
+
+def test_recording_asks_anew_whatever_the_cache_has(service, hosted, folder, monkeypatch, tmp_path):
+    hosted(cache=True).chat("Hi")
+    monkeypatch.setenv("CHUNKING_RECORD", "1")
+    hosted(cache=True, recordings=tmp_path / "one.jsonl").chat("Hi")
+    assert len(service.requests) == 2 and (tmp_path / "one.jsonl").is_file()
+
+
+@pytest.mark.parametrize("row", [None, b"no database", '"x"', "{", '{"text": "x"}'])
+def test_a_cache_that_cannot_be_read_is_no_cache(service, hosted, folder, row):
+    hosted(cache=True).chat("Hi")
+    file = folder / "replies.sqlite"
+    if row is None:
+        file.unlink()
+        file.mkdir()
+    elif isinstance(row, bytes):
+        file.write_bytes(row * 1000)
+    else:
+        database = sqlite3.connect(file)
+        with database:
+            database.execute("UPDATE replies SET row = ?", (row,))
+        database.close()
+    assert hosted(cache=True).chat("Hi").text == "HI" and len(service.requests) == 2
 
 
 # --- the model in this process ----------------------------------------------------------
