@@ -42,7 +42,7 @@ Vectors = NDArray[np.float32]
 
 _BATCH = 32
 _ROWS = 16  # tokens in a batch, at least
-_HELD = 4096  # tokens in a batch of which each token's vector is kept
+_HELD = 1024  # tokens in a batch of which each token's vector is kept; more are no faster
 _ONE_AT_A_TIME = threading.Lock()  # torch has one number of threads for all
 _LONG_WORK = 500  # texts to embed, before a progress bar shows
 _WORD = re.compile(r"\w")

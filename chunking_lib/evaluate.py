@@ -66,6 +66,7 @@ class Arm:
         embedded: texts that the scorer embeds, 0 for one that knows words only; the chunks', each
             text once, if None.
         cut_by: texts that the chunker embeds to find its cuts; they are added to those.
+        reads_all: the scorer reads whole a chunk that is longer than the embedder can read.
     """
 
     chunker: Chunker
@@ -73,6 +74,7 @@ class Arm:
     model_tokens: int = 0
     embedded: int | None = None
     cut_by: int = 0
+    reads_all: bool = False
 
 
 @dataclass(frozen=True)
@@ -234,7 +236,7 @@ def evaluate(
         chunks=len(chunks),
         mean_size=float(np.mean(costs or [0])),
         max_size=max(costs, default=0),
-        unseen=_unseen(embedder, chunks) if embedded else 0.0,
+        unseen=_unseen(embedder, chunks) if embedded and not arm.reads_all else 0.0,
         embedded=embedded + arm.cut_by,
         model_tokens=arm.model_tokens,
         seconds=seconds,
