@@ -13,7 +13,7 @@ from chunking_lib.retrieve import Encoder
 from chunking_lib.sentences import sentence_spans
 from chunking_lib.spans import Builder, check_size, run_builder
 from chunking_lib.topic_model import load_sklearn
-from chunking_lib.turns import Spans, add_group, embed_sentences
+from chunking_lib.turns import Spans, add_group, embed_sentences, read_sentences
 
 __all__ = ["split_clusters"]
 
@@ -55,7 +55,7 @@ def split_clusters(
     """
     text, source = text_and_source(text)
     check_size(size, 0, length)
-    spans = sentences(text)
+    spans = read_sentences(text, sentences)
     vectors = embed_sentences(text, spans if len(spans) > 1 else [], embedder, buffer)
     clusters = _cluster(np.round(vectors, 6)) if len(spans) > 1 else [(0, 0, -1, -1)] * len(spans)
 

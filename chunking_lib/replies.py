@@ -17,6 +17,7 @@ __all__ = ["Asker", "check_llm", "read_json"]
 T = TypeVar("T")
 
 _LONGEST = 100_000  # characters of a reply: beyond, it is no answer to what is asked here
+_MOST_READ = 10 * _LONGEST  # in all: thousands of brackets may open and none close
 _OPENING = re.compile(r"[\[{]")
 _DECODER = json.JSONDecoder()
 
@@ -45,17 +46,21 @@ def read_json(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         pass
-    found, place = [], 0
-    while opening := _OPENING.search(text, place):
+    found: list[Any] = []
+    place = steps = 0
+    while len(found) < 2 and (opening := _OPENING.search(text, place)):
         try:
             value, place = _DECODER.raw_decode(text, opening.start())
             found.append(value)
         except RecursionError:
             break
-        except ValueError:
+        except json.JSONDecodeError as error:
+            steps += error.pos - opening.start()
+            if steps > _MOST_READ:
+                raise ValueError("it has too many brackets") from error
             place = opening.end()
     if len(found) != 1:
-        raise ValueError(f"it holds {len(found) or 'no'} JSON values")
+        raise ValueError(f"it holds {'several' if found else 'no'} JSON values")
     return found[0]
 
 
@@ -96,9 +101,10 @@ class Asker:
         failures = 0
         for _ in range(0 if self._silent else 2):
             try:
-                reply: Any = self._llm.chat(
+                reply = self._llm.chat(
                     messages, schema=schema, temperature=0, max_tokens=max_tokens
                 )
+                said: Any = getattr(reply, "text", None)
             except NoModelError:
                 raise
             except Exception as error:  # of a client of any make
@@ -106,7 +112,6 @@ class Asker:
                 failures += 1
                 self._silent = failures == 2
                 continue
-            said = getattr(reply, "text", None)
             try:
                 if not isinstance(said, str):
                     raise ValueError("it is no text")

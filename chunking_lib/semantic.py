@@ -32,6 +32,7 @@ THRESHOLDS = {
     "interquartile": 1.5,
     "gradient": 95.0,
 }
+_ROUNDING = 1e-9  # of a mean: equal distances are not above theirs
 
 
 def split_semantic(
@@ -147,7 +148,8 @@ def find_breakpoints(
         distances: between neighbours, float (n,).
         threshold, amount: as in `split_semantic`.
     Raises:
-        ValueError: another threshold, or an amount outside its bounds.
+        ValueError: another threshold, an amount outside its bounds, or distances that are no
+            finite numbers.
 
     >>> find_breakpoints([0.1, 0.7, 0.2, 0.1, 0.9], "percentile", 50)
     [1, 4]
@@ -156,6 +158,8 @@ def find_breakpoints(
     """
     _check_threshold(threshold, amount)
     values = np.asarray(distances, dtype=np.float64)
+    if values.ndim != 1 or not np.isfinite(values).all():
+        raise ValueError(f"distances={distances!r:.60} must be a row of finite numbers")
     if not values.size:
         return []
     if not isinstance(threshold, str):
@@ -168,10 +172,10 @@ def find_breakpoints(
         if threshold in ("percentile", "gradient"):
             limit = float(np.percentile(values, amount))
         elif threshold == "standard_deviation":
-            limit = float(np.mean(values) + amount * np.std(values))
+            limit = float(np.mean(values) + amount * np.std(values)) + _ROUNDING
         else:
             low, high = np.percentile(values, [25, 75])
-            limit = float(np.mean(values) + amount * (high - low))
+            limit = float(np.mean(values) + amount * (high - low)) + _ROUNDING
     return [int(place) for place in np.flatnonzero(values > limit)]
 
 

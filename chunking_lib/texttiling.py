@@ -16,7 +16,7 @@ from chunking_lib.length import Length
 from chunking_lib.sentences import sentence_spans
 from chunking_lib.spans import Builder, check_size, run_builder
 from chunking_lib.topic_model import content_words, read_stop_words
-from chunking_lib.turns import Spans, add_sentences, check_whole
+from chunking_lib.turns import Spans, add_sentences, check_whole, read_sentences
 
 __all__ = ["block_scores", "depth_scores", "split_texttiling"]
 
@@ -68,7 +68,7 @@ def split_texttiling(
     check_whole("block", block, 1)
     check_whole("smoothing", smoothing, 0)
     stops = read_stop_words(stop_words)
-    spans = sentences(text)
+    spans = read_sentences(text, sentences)
     words = [content_words(text[start:end], stops) for start, end in spans]
     counts = [max(len(found), 1) for found in words]
     depths = depth_scores(_smooth(block_scores(words, block), smoothing))

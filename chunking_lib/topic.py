@@ -19,7 +19,7 @@ from chunking_lib.topic_model import (
     fit_topics,
     read_stop_words,
 )
-from chunking_lib.turns import Spans, add_sentences, check_whole
+from chunking_lib.turns import Spans, add_sentences, check_whole, read_sentences
 
 __all__ = ["split_topics"]
 
@@ -85,7 +85,7 @@ def split_topics(
         check_whole(name, value, least)
     check_model(model, seed)
     read_stop_words(stop_words)
-    spans = sentences(text)
+    spans = read_sentences(text, sentences)
     if not spans:
         return []
     firsts = list(range(0, len(spans), passage))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence, Set
+from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import combinations
@@ -112,9 +112,11 @@ def read_stop_words(stop_words: str | Sequence[str] | None) -> Set[str]:
     """Return a set of stop words: those of scikit-learn for "english", your own, or none."""
     if stop_words is None:
         return frozenset()
-    if stop_words == "english":
+    if isinstance(stop_words, str) and stop_words == "english":
         return frozenset(load_sklearn("feature_extraction.text").ENGLISH_STOP_WORDS)
-    if isinstance(stop_words, str) or not all(isinstance(word, str) for word in stop_words):
+    # A collection, for an iterator would be empty the second time.
+    listed = isinstance(stop_words, Collection) and not isinstance(stop_words, str)
+    if not listed or not all(isinstance(word, str) for word in stop_words):
         raise ValueError(f"stop_words={stop_words!r} must be 'english', a list of words or None")
     return frozenset(word.lower() for word in stop_words)
 
@@ -132,6 +134,8 @@ def check_model(model: str, seed: int) -> None:
     if model not in _MODELS:
         raise ValueError(f"model={model!r} must be 'nmf' or 'lda'")
     check_whole("seed", seed, 0)
+    if seed >= 2**32:
+        raise ValueError(f"seed={seed} must be less than 2**32")
 
 
 def topic_keywords(model: TopicModel, number: int = 8) -> list[list[str]]:

@@ -22,6 +22,7 @@ __all__ = [
     "check_whole",
     "embed_sentences",
     "find_sentences",
+    "read_sentences",
 ]
 
 #: The places of sentences: start and end of each, in characters.
@@ -40,6 +41,22 @@ def find_sentences(
     """
     check_length(length, text[:20])
     spans = []
+    for start, end in read_sentences(text, sentences):
+        sentence = text[start:end]
+        if length(sentence) <= size:
+            spans.append((start, end))
+        else:
+            parts = split_recursive(sentence, size=size, length=length)
+            spans += [(start + part.start, start + part.end) for part in parts]
+    return spans
+
+
+def read_sentences(text: str, sentences: Callable[[str], Spans]) -> list[tuple[int, int]]:
+    """Return the places of the sentences, checked: whatever they leave out would be lost.
+
+    Raises:
+        ValueError: places out of order or outside the text, or that leave out what can be read.
+    """
     found, place = list(sentences(text)), 0
     for start, end in found:
         if not place <= start < end <= len(text) or not is_blank(text[place:start]):
@@ -50,14 +67,7 @@ def find_sentences(
         place = end
     if not is_blank(text[place:]):
         raise ValueError(f"sentences left out the end of the text, from {place}")
-    for start, end in found:
-        sentence = text[start:end]
-        if length(sentence) <= size:
-            spans.append((start, end))
-        else:
-            parts = split_recursive(sentence, size=size, length=length)
-            spans += [(start + part.start, start + part.end) for part in parts]
-    return spans
+    return found
 
 
 def embed_sentences(text: str, spans: Spans, embedder: Encoder, buffer: int) -> NDArray[np.float64]:
@@ -71,6 +81,8 @@ def embed_sentences(text: str, spans: Spans, embedder: Encoder, buffer: int) -> 
         ValueError: vectors that are missing, or that hold what is no finite number.
     """
     check_whole("buffer", buffer, 0)
+    if not callable(getattr(embedder, "encode", None)):
+        raise ValueError(f"embedder={embedder!r:.60} must have a method encode: see load_embedder")
     if not spans:
         return np.zeros((0, 0))
     last = len(spans) - 1
@@ -78,7 +90,10 @@ def embed_sentences(text: str, spans: Spans, embedder: Encoder, buffer: int) -> 
         text[spans[max(i - buffer, 0)][0] : spans[min(i + buffer, last)][1]]
         for i in range(len(spans))
     ]
-    vectors = np.asarray(embedder.encode(windows), dtype=np.float64)
+    found = np.asarray(embedder.encode(windows))
+    if found.dtype.kind not in "fiu":
+        raise ValueError(f"embedder gave an array of {found.dtype}: it must give real numbers")
+    vectors = found.astype(np.float64)
     if vectors.ndim != 2 or len(vectors) != len(spans):
         raise ValueError(
             f"embedder gave an array of shape {vectors.shape} for {len(spans)} sentences: "

@@ -548,3 +548,22 @@ def test_a_wrong_cosine_is_named(option, value):
 def test_a_vector_too_many_or_too_few_is_an_error(split, vectors):
     with pytest.raises(ValueError, match="for 2 sentences: it must give one row for each"):
         split("A cat. A ship.", embedder=Given(*vectors))
+
+
+@pytest.mark.parametrize("threshold", ["percentile", "standard_deviation", "interquartile"])
+@pytest.mark.parametrize("value", [0.1, 0.3, 0.7, 1 / 3])
+def test_equal_distances_are_not_above_their_mean(threshold, value):
+    for count in range(1, 40):
+        assert find_breakpoints([value] * count, threshold) == []
+
+
+@pytest.mark.parametrize("distances", [[float("nan"), 1], [[1, 2], [3, 4]], None])
+def test_distances_that_are_none_are_named(distances):
+    with pytest.raises(ValueError, match="must be a row of finite numbers"):
+        find_breakpoints(distances)
+
+
+@pytest.mark.parametrize("embedder", [None, object(), 5])
+def test_what_cannot_embed_is_named(embedder):
+    with pytest.raises(ValueError, match="must have a method encode"):
+        split_semantic("One. Two.", embedder=embedder)

@@ -66,6 +66,16 @@ def test_sec_texttiling_no_paragraphs_whatever_stands_between_sentences(counts, 
 
 
 @pytest.mark.parametrize("split", SPLITTERS)
+@pytest.mark.parametrize("places", [[(0, 12), (26, 40)], [(0, 12)], [(13, 25), (0, 12)], [(0, 99)]])
+def test_sentences_of_ones_own_that_would_lose_text_are_refused(split, places):
+    text = "The cat sat. The dog ran. The bird flew."
+    with pytest.raises(ValueError, match="sentences"):
+        split(text, sentences=lambda _: places)
+    whole = split(text, sentences=lambda _: iter([(0, 12), (13, 25), (26, 40)]))
+    assert " ".join(chunk.text for chunk in whole) == text
+
+
+@pytest.mark.parametrize("split", SPLITTERS)
 @pytest.mark.parametrize("text", ["", " \n\t ", "\u200b"])
 def test_a_blank_text_has_no_chunks(split, text):
     assert split(text) == []
@@ -266,6 +276,9 @@ def test_the_work_of_texttiling_grows_with_the_text(unit):
         ({"seed": -1}, "seed=-1"),
         ({"stop_words": "german"}, "stop_words='german' must be 'english', a list"),
         ({"stop_words": [1]}, "stop_words=[1]"),
+        ({"stop_words": 5}, "stop_words=5"),
+        ({"stop_words": iter(["a"])}, "must be 'english', a list"),
+        ({"seed": 2**32}, "seed=4294967296 must be less than 2**32"),
     ],
 )
 def test_a_wrong_argument_is_named(text, options, message):
