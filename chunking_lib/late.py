@@ -334,12 +334,13 @@ def _pool(
     new = [one for one in readings if not all(key in known for key in one.keys)]
     vectors = _mean_directions(new, total, embedder)
     for one in readings:
-        if one in new:
-            known |= zip(one.keys, vectors[one.rows], strict=True)
-        else:
+        if all(key in known for key in one.keys):
             vectors[one.rows] = [known[key] for key in one.keys]
     if embedder.cache:
-        embedder.cache.put({key: known[key] for one in new for key in one.keys})
+        rows = [
+            (key, vectors[row]) for one in new for key, row in zip(one.keys, one.rows, strict=True)
+        ]
+        embedder.cache.put(dict(rows))
     return vectors
 
 
@@ -357,9 +358,9 @@ def _mean_directions(readings: Sequence[_Reading], total: int, embedder: Embedde
             )
         added = parts[i].special_tokens_mask.index(0) - window.start  # what stands before them
         taken = vectors[window.first + added : window.last + added].astype(np.float64)
-        inside = _inside(reading.offsets[window.first : window.last], reading.spans)
-        touched = inside.any(axis=1)
-        sums[reading.rows[touched]] += inside[touched] @ taken
+        offsets = reading.offsets[window.first : window.last]
+        near = (reading.spans[:, 0] < offsets.max()) & (offsets.min() < reading.spans[:, 1])
+        sums[reading.rows[near]] += _inside(offsets, reading.spans[near]) @ taken
     lengths = np.linalg.norm(sums, axis=1, keepdims=True)
     found: Vectors = (sums / np.where(lengths > 0, lengths, 1)).astype(np.float32)
     return found
