@@ -105,7 +105,7 @@ def _group(lines: Sequence[Line], fixed: dict[int, Candidate], words_only: bool)
             continue
         if not _begins(lines, i, taken):
             continue
-        candidate = _read(lines, i, mark)
+        candidate = _read(lines, i, mark, taken)
         if mark.word and candidate is None:  # it is spoken of
             continue
         series, mark = _continued(waiting, mark)
@@ -143,9 +143,11 @@ def _begins(lines: Sequence[Line], i: int, taken: set[int]) -> bool:
     return not before or i - 1 in taken or ends_sentence(before) or is_rule(before)
 
 
-def _read(lines: Sequence[Line], i: int, mark: Mark) -> Candidate | None:
+def _read(lines: Sequence[Line], i: int, mark: Mark, taken: set[int]) -> Candidate | None:
     """Return a line with a number as a heading, with its title if that is the next line."""
-    after, later = (lines[j].text if j < len(lines) else "" for j in (i + 1, i + 2))
+    after, later = (
+        lines[j].text if j < len(lines) and j not in taken else "" for j in (i + 1, i + 2)
+    )
     words, last = lines[i].text, i
     if mark.title:
         if not is_title(mark.title, after):

@@ -121,9 +121,9 @@ def _find_ruled(lines: Sequence[Line], taken: set[int]) -> Iterator[Candidate]:
         before = lines[i - 1].text if i else ""
         if not words or line.code or i in taken:
             continue
-        below = lines[i + 1].text if i + 1 < len(lines) else ""
+        below = lines[i + 1].text if i + 1 < len(lines) and i + 1 not in taken else ""
         if (not before or is_rule(before)) and _is_underlined(words, below):
-            over = i > done + 1 and before == below
+            over = i > done + 1 and i - 1 not in taken and before == below
             yield Candidate(i - over, i + 1, _UNDERLINES[below[0]], words)
             done = i + 1
             continue

@@ -8,7 +8,7 @@ import case_checks
 import pytest
 from case_checks import passes
 from corpus import FOLDER
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lengths import LENGTHS
 from markdown_it import MarkdownIt
@@ -228,6 +228,20 @@ def test_own_markers_come_first():
     assert (whole[2].level, whole[2].title) == (2, "# 22-3 / Yard")
     chunks = split_sections(text, markers=[(entry, 3)])
     assert paths(chunks) == [["Quay"], ["Pier"], ["22-3 / Yard"]]
+
+
+MARKERS = [(re.compile(one), level) for level, one in enumerate(("=", "-", "[A-Z]{2}", "[a-z]"), 1)]
+
+
+@settings(deadline=None)
+@given(text=made_text, markers=st.lists(st.sampled_from(MARKERS)), size=st.integers(1, 30))
+@example(text="Fees\n====\nText.\n", markers=MARKERS[:1], size=20)
+@example(text="====\nFees\n====\nText.\n", markers=MARKERS[:1], size=9)
+@example(text="Article 1\nFEES\nText.\n\nArticle 2\nText.\n", markers=MARKERS[2:3], size=20)
+def test_a_line_is_in_one_heading_whatever_the_markers(text, markers, size):
+    found = find_headings(text, markers=markers)
+    assert all(one.end <= other.start for one, other in pairwise(found))
+    assert check_chunks(text, split_sections(text, size=size, markers=markers), size=size) == []
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.md")), ids=lambda path: path.stem)
