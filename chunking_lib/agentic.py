@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable
 from functools import partial
@@ -74,6 +75,7 @@ def split_agentic(
     text, source = text_and_source(text)
     check_size(size, 0, length)
     check_whole("window", window, 2)
+    window = operator.index(window)  # JSON knows no whole numbers but Python's
     check_llm(llm)
     spans = find_sentences(text, sentences, size, length)
     turns, unknown = _ask_for_turns(text, spans, llm, window)

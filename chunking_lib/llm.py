@@ -8,6 +8,7 @@ vLLM, llama.cpp), and `CHUNKING_LLM` the model there. With none of them SmolLM2 
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import threading
 import time
@@ -133,7 +134,7 @@ class ChatClient:
             messages: one question, or the conversation so far.
             schema: a JSON schema that the text of the reply is to follow. Servers enforce it or
                 not: validate the reply.
-            temperature: 0 for the likeliest words; None for a model that takes no temperature.
+            temperature: 0 for the likeliest words, or more; None for a model that takes none.
             max_tokens: the most to write, 1 or more; the text then ends in mid-sentence.
         Raises:
             ValueError: messages that are none, or another argument outside its bounds.
@@ -143,9 +144,14 @@ class ChatClient:
         listed = _checked(messages)
         if not isinstance(max_tokens, int) or isinstance(max_tokens, bool) or max_tokens < 1:
             raise ValueError(f"max_tokens={max_tokens!r} must be a whole number of 1 or more")
-        key = request_key(
-            self.model, listed, schema=schema, temperature=temperature, max_tokens=max_tokens
-        )
+        if temperature is not None and not _is_amount(temperature):
+            raise ValueError(f"temperature={temperature!r} must be a number of 0 or more, or None")
+        try:
+            key = request_key(
+                self.model, listed, schema=schema, temperature=temperature, max_tokens=max_tokens
+            )
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"schema={schema!r:.60} cannot be written as JSON: {error}") from error
         row = self._recordings.get(key) if self._recordings is not None else None
         recording = self._recordings is not None and self._recordings.recording
         if row is None and self._cache and not recording:
@@ -184,7 +190,7 @@ class ChatClient:
             message, usage = reply.choices[0].message, reply.usage
             return {
                 "text": without_surrogates(message.content or message.refusal or ""),
-                "model": reply.model or self.model,
+                "model": without_surrogates(reply.model or self.model),
                 "prompt_tokens": usage.prompt_tokens if usage else 0,
                 "completion_tokens": usage.completion_tokens if usage else 0,
                 "seconds": round(time.monotonic() - began, 3),
@@ -256,13 +262,21 @@ def _checked(messages: Messages) -> list[dict[str, str]]:
         messages = [{"role": "user", "content": messages}]
     listed: list[Any] = list(messages) if isinstance(messages, Sequence) else []
     for message in listed:
-        if not isinstance(message, Mapping) or not all(
-            isinstance(message.get(name), str) for name in ("role", "content")
-        ):
-            raise ValueError(f"messages has {message!r:.60} and needs a role and a content in each")
+        right = isinstance(message, Mapping) and message.keys() >= {"role", "content"}
+        if not right or not all(isinstance(said, str) for pair in message.items() for said in pair):
+            raise ValueError(
+                f"messages has {message!r:.60} and needs a role and a content in each, all of text"
+            )
     if not listed:
         raise ValueError(f"messages={messages!r:.60} must be a string or a list of messages")
     return [{name: without_surrogates(said) for name, said in one.items()} for one in listed]
+
+
+def _is_amount(value: object) -> bool:
+    """Say whether a value is a finite number of 0 or more."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return 0 <= value < math.inf
 
 
 def load_llm(
@@ -289,7 +303,7 @@ def load_llm(
         model: its name; by default `CHUNKING_LLM`, and without that SmolLM2-135M-Instruct, unless
             a service is set. SmolLM2-135M-Instruct is always the one on this computer.
         recordings: a file of replies, JSON Lines.
-        prices: of a million tokens read, and of a million written.
+        prices: of a million tokens read, and of a million written, 0 or more.
         timeout: seconds that one try may last, more than 0.
         retries: tries after the first, 0 or more.
         cache: keep each reply in the cache folder, and never ask the same again: for long runs that
@@ -303,6 +317,11 @@ def load_llm(
         raise ValueError(f"timeout={timeout!r} must be a number of seconds above 0")
     if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
         raise ValueError(f"retries={retries!r} must be a whole number of 0 or more")
+    pair = isinstance(prices, tuple | list) and len(prices) == 2
+    if not pair or not all(map(_is_amount, prices)):
+        raise ValueError(f"prices={prices!r} must be two numbers of 0 or more")
+    if recordings is not None and not (isinstance(recordings, str | Path) and str(recordings)):
+        raise ValueError(f"recordings={recordings!r} must be the path of a file, or None")
     name = model if model is not None else os.environ.get("CHUNKING_LLM", "").strip()
     if not isinstance(name, str) or (model is not None and not name.strip()):
         raise ValueError(f"model={model!r} must be the name of a model, or None")

@@ -9,10 +9,14 @@ import os
 import threading
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from math import inf
 from pathlib import Path
 from typing import Any
 
 __all__ = ["Recordings", "request_key"]
+
+#: What the replies of a row without these numbers took.
+_NOTHING: dict[str, Any] = {"prompt_tokens": 0, "completion_tokens": 0, "seconds": 0.0}
 
 
 def request_key(model: str, messages: Sequence[Mapping[str, str]], **parameters: object) -> str:
@@ -57,12 +61,16 @@ class Recordings:
     def add(self, key: str, row: Mapping[str, Any]) -> None:
         """Write the row of a reply that was just made, with today's date."""
         whole = {"key": key, "date": f"{datetime.now(UTC):%Y-%m-%d}", **row}
+        line = (json.dumps(whole, ensure_ascii=False) + "\n").encode()
         with self._lock:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open(
-                "a" if self._begun else "w", encoding="utf-8", newline="\n"
-            ) as file:
-                file.write(json.dumps(whole, ensure_ascii=False) + "\n")
+            if self._begun:
+                with self.path.open("ab") as file:
+                    file.write(line)
+            else:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                part = self.path.with_name(f"{self.path.name}.part")
+                part.write_bytes(line)
+                os.replace(part, self.path)  # the old rows go when there is a new one
             self._begun = True
             self._rows[key] = whole
 
@@ -88,11 +96,12 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
             continue
         try:
             row = json.loads(line)
-            kinds = {"key": str, "text": str, "model": str, "date": str}
-            if not all(isinstance(row[name], kind) for name, kind in kinds.items()):
+            # Each is text, and has no half of a surrogate pair.
+            "".join(row[name] for name in ("key", "text", "model", "date")).encode()
+            row = _NOTHING | row
+            if not all(0 <= row[name] < inf for name in _NOTHING):
                 raise ValueError
-            row = {"prompt_tokens": 0, "completion_tokens": 0, "seconds": 0.0, **row}
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise RuntimeError(
                 f"line {number} of the recordings in {path.name} is not whole: run make record"
             ) from error

@@ -5,6 +5,7 @@ import re
 from functools import partial
 
 import case_checks
+import numpy as np
 import pytest
 from case_checks import passes
 from corpus import read_eight
@@ -224,6 +225,12 @@ def test_a_part_that_failed_stands_apart_from_what_was_found():
         None,
     ]
     assert check_chunks(text, chunks) == []
+
+
+def test_a_window_may_be_a_whole_number_of_numpy():
+    llm = Scripted('{"starts": []}')
+    split_agentic(TEXT, llm=llm, window=np.int64(4))
+    assert json.loads(json.dumps(llm.options[0]["schema"])) == llm.options[0]["schema"]
 
 
 def test_a_model_that_does_not_answer_is_not_asked_for_every_window():

@@ -10,6 +10,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from chunking_lib import local_server
@@ -167,6 +168,13 @@ def test_a_refusal_is_its_text_and_nothing_is_an_empty_text(service, hosted):
         assert hosted().chat("Hi") == Reply(text, "toy")
 
 
+def test_the_name_that_a_server_gives_can_be_written(service, hosted, monkeypatch, tmp_path):
+    monkeypatch.setenv("CHUNKING_RECORD", "1")
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "a"}}
+    service.failures = [(200, {"model": "toy\ud800", "choices": [choice]})]
+    assert hosted(recordings=tmp_path / "one.jsonl").chat("Hi").model == "toy\ufffd"
+
+
 def test_a_server_that_is_not_there(monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     with pytest.raises(RuntimeError, match=r"no reply of 'any' from 127\.0\.0\.1: Connection"):
@@ -198,6 +206,13 @@ def test_which_model_is_meant(monkeypatch):
         ({"retries": -1}, "retries=-1 must"),
         ({"model": ""}, "model='' must"),
         ({"model": 5}, "model=5 must"),
+        ({"prices": 5}, "prices=5 must"),
+        ({"prices": (1,)}, "prices=.* must be two numbers of 0 or more"),
+        ({"prices": "ab"}, "prices='ab' must"),
+        ({"prices": (float("nan"), 1)}, "prices=.* must"),
+        ({"prices": (1, -1)}, "prices=.* must"),
+        ({"recordings": 5}, "recordings=5 must"),
+        ({"recordings": ""}, "recordings='' must be the path of a file"),
     ],
 )
 def test_arguments_of_load_llm(options, said):
@@ -205,7 +220,14 @@ def test_arguments_of_load_llm(options, said):
         load_llm(**options)
 
 
-@pytest.mark.parametrize("messages", [[], None, 5, [{}], [{"role": "user"}], ["Hi"], {"a": "b"}])
+@pytest.mark.parametrize(
+    "messages",
+    [
+        *([], None, 5, [{}], [{"role": "user"}], ["Hi"], {"a": "b"}),
+        [{"role": "user", "content": "Hi", "name": None}],
+        [{"role": "user", "content": "Hi", 5: "five"}],
+    ],
+)
 def test_messages_that_are_none(no_server, messages):
     with pytest.raises(ValueError, match="messages"):
         load_llm().chat(messages)
@@ -215,6 +237,18 @@ def test_messages_that_are_none(no_server, messages):
 def test_a_number_of_tokens_that_is_none(no_server, most):
     with pytest.raises(ValueError, match="max_tokens="):
         load_llm().chat("Hi", max_tokens=most)
+
+
+@pytest.mark.parametrize("value", ["hot", -5, float("nan"), float("inf"), True, [1]])
+def test_a_temperature_that_is_none(no_server, value):
+    with pytest.raises(ValueError, match=r"temperature=.* must be a number of 0 or more"):
+        load_llm().chat("Hi", temperature=value)
+
+
+@pytest.mark.parametrize("schema", [{1}, {"maximum": np.int64(5)}, {"a": object()}])
+def test_a_schema_that_json_cannot_hold(no_server, schema):
+    with pytest.raises(ValueError, match=r"schema=.* cannot be written as JSON"):
+        load_llm().chat("Hi", schema=schema)
 
 
 # --- recordings -------------------------------------------------------------------------
@@ -279,7 +313,29 @@ def test_recording_begins_the_file_anew(monkeypatch, service, hosted, tmp_path):
     assert "old" not in path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("line", ["{", "[]", '{"key": "a"}', '{"key": 1, "text": "b"}', "\xff"])
+def test_a_reply_that_cannot_be_written_leaves_the_file_as_it_was(monkeypatch, tmp_path):
+    path = tmp_path / "one.jsonl"
+    Recordings(path).add("old", {"text": "old", "model": "toy"})
+    monkeypatch.setenv("CHUNKING_RECORD", "1")
+    for row in ({"model": "\ud800"}, {"model": object()}):
+        with pytest.raises((UnicodeEncodeError, TypeError)):
+            Recordings(path).add("new", {"text": "new", **row})
+    monkeypatch.delenv("CHUNKING_RECORD")
+    assert Recordings(path).get("old") and list(tmp_path.iterdir()) == [path]
+
+
+ROW = '{"key": "a", "text": "b", "model": "c", "date": "d", '
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("{", "[]", '{"key": "a"}', '{"key": 1, "text": "b"}', "\xff", "[" * 100_000),
+        *(ROW + f'"prompt_tokens": {number}}}' for number in ('"5"', "null", "[1]", "-1", "NaN")),
+        ROW.replace("b", "\\ud800") + '"seconds": 1}',
+    ],
+    ids=lambda line: line[-40:],
+)
 def test_a_row_that_is_not_whole_names_its_line(tmp_path, line):
     path = tmp_path / "one.jsonl"
     Recordings(path).add("a", {"text": "b", "model": "toy"})
