@@ -8,6 +8,8 @@ import json
 import os
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from numbers import Real
 from pathlib import Path
 
 from chunking_lib.chunk import Chunk, Document
@@ -34,7 +36,8 @@ class RagPipeline:
         llm: from a prompt to an answer; without it there are prompts, but no answers.
         length: measures what is sent; tokens of OpenAI's o200k if None.
     Raises:
-        ValueError, RuntimeError: as `ChunkIndex`.
+        ValueError, RuntimeError: as `ChunkIndex`; a `length` that is no function, or the text of
+            a document that cannot be read.
     """
 
     def __init__(
@@ -49,18 +52,24 @@ class RagPipeline:
         self._chunker, self._llm = chunker, llm
         self._index = ChunkIndex(embedder, path)
         self._documents = _Documents(None if path is None else Path(path).expanduser())
+        if length is not None and not callable(length):
+            raise ValueError(f"length={length!r} must be a function that measures a text")
         self._length: Length = length or load_tokenizer("o200k_base").count
 
     def index(self, documents: Iterable[Document]) -> int:
         """Index documents, each in place of its older version; return the number of chunks in all.
 
         Raises:
-            ValueError: a document without an id, two with the same, or chunks that do not carry it
-                as their source.
+            ValueError: what is no document, one without an id, two with the same, or chunks that do
+                not carry it as their source.
         """
+        if isinstance(documents, Document):
+            raise ValueError(f"documents={documents!r:.60} must be a list of documents")
         documents = list(documents)
         seen: set[str] = set()
         for document in documents:
+            if not isinstance(document, Document):
+                raise ValueError(f"documents has {document!r:.60}, which is no Document")
             if not document.id:
                 raise ValueError("a document needs an id: its chunks are found again by it")
             if document.id in seen:
@@ -87,28 +96,44 @@ class RagPipeline:
             ValueError: a budget below 1, or a blank question.
             RuntimeError: as `ChunkIndex.search`.
         """
-        if not budget >= 1:
+        if isinstance(budget, bool) or not isinstance(budget, Real) or not budget >= 1:
             raise ValueError(f"budget={budget!r} must be 1 or more")
         length = functools.cache(self._length)  # most passages stay as they are from hit to hit
+
+        def merge(chunks: list[Chunk]) -> list[Chunk]:
+            return merge_hits(chunks, self._documents.texts)
+
+        hits = self._index.hits(question, step=100)
         chosen: list[Chunk] = []
-        misses = 0
-        for hit in self._index.hits(question, step=100):
-            passages = merge_hits([*chosen, hit.chunk], self._documents.texts)
-            if sum(length(passage.embedding_text) for passage in passages) <= budget:
-                chosen.append(hit.chunk)
-                misses = 0
-            elif (misses := misses + 1) == _MISSES:
+        waiting: list[Chunk] = []
+        misses, together = 0, 1  # tried one by one, many hits would be measured again and again
+        while misses < _MISSES:
+            waiting += [hit.chunk for hit in islice(hits, max(0, together - len(waiting)))]
+            tried = waiting[:together]
+            if not tried:
                 break
-        return merge_hits(chosen, self._documents.texts)
+            passages = merge([*chosen, *tried])
+            if sum(length(passage.embedding_text) for passage in passages) <= budget:
+                chosen += tried
+                del waiting[: len(tried)]
+                misses, together = 0, 2 * together
+            elif len(tried) > 1:
+                together = len(tried) // 2
+            else:
+                del waiting[0]
+                misses += 1
+        return merge(chosen)
 
     def prompt(self, question: str, passages: Sequence[Chunk]) -> str:
         """Return the prompt: what to do, numbered sources with their offsets, the question.
 
         Each line of a source begins with "> ": whatever stands in it cannot pass for the head of
-        another source. A model may still follow an order that a source gives.
+        another source, nor can an id, whose line ends become blanks. A model may still follow an
+        order that a source gives.
         """
         sources = "\n\n".join(
-            f"[{number}] {passage.source}, characters {passage.start} to {passage.end}\n"
+            f"[{number}] {' '.join(passage.source.splitlines())}, "
+            f"characters {passage.start} to {passage.end}\n"
             f"{textwrap.indent(passage.embedding_text, '> ', lambda _: True)}"
             for number, passage in enumerate(passages, 1)
         )
@@ -137,7 +162,11 @@ class _Documents:
         self._folder = path and path / "documents"
         self.texts: dict[str, str] = {}
         for file in self._folder.glob("*.json") if self._folder else ():
-            source, text = json.loads(file.read_text(encoding="ascii"))
+            try:
+                source, text = json.loads(file.read_text(encoding="ascii"))
+                Document(text, source)  # which checks both
+            except (OSError, ValueError, TypeError) as error:
+                raise RuntimeError(f"cannot read the document in {file.name}: {error}") from error
             self.texts[source] = text
 
     def keep(self, document: Document) -> None:

@@ -12,6 +12,7 @@ from chunking_lib.chunk import Chunk, Document
 from chunking_lib.models import load_embedder
 from chunking_lib.pipeline import RagPipeline
 from chunking_lib.recursive import split_recursive
+from chunking_lib.retrieve import merge_hits
 
 
 def words(text: str) -> int:
@@ -62,7 +63,31 @@ def test_all_that_fits_is_sent_however_many_chunks():
     assert [p.text for p in rag.retrieve("ferry", budget=1000)] == [document.text]
 
 
-@pytest.mark.parametrize("budget", [0, -1, float("nan")])
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 400), st.lists(st.integers(1, 9), min_size=1, max_size=60))
+def test_what_is_found_is_what_one_by_one_would_find(budget, lengths):
+    text = "\n".join("ferry " * n for n in lengths)
+    rag = RagPipeline(lines, ToyEmbedder(), length=len)
+    rag.index([Document(text, "d")])
+    chosen, misses = [], 0
+    for hit in rag._index.hits("ferry"):
+        if sum(len(one.text) for one in merge_hits([*chosen, hit.chunk], {"d": text})) <= budget:
+            chosen, misses = [*chosen, hit.chunk], 0
+        elif (misses := misses + 1) == 20:
+            break
+    assert rag.retrieve("ferry", budget=budget) == merge_hits(chosen, {"d": text})
+
+
+def test_many_hits_are_not_measured_again_for_each():
+    text = "\n".join(f"ferry {i}" for i in range(1000))
+    measured = []
+    rag = RagPipeline(lines, ToyEmbedder(), length=lambda text: measured.append(text) or len(text))
+    rag.index([Document(text, "d")])
+    rag.retrieve("ferry", budget=10**6)
+    assert sum(map(len, measured)) < 5 * len(text)
+
+
+@pytest.mark.parametrize("budget", [0, -1, float("nan"), "5", None, True])
 def test_a_budget_must_be_one(budget):
     with pytest.raises(ValueError, match=r"budget=.* must be 1 or more"):
         pipeline().retrieve("ferry", budget=budget)
@@ -108,6 +133,16 @@ def test_a_source_cannot_look_like_two():
         prompt = pipeline().prompt("?", [Chunk(text, 0, len(text), "d")])
         heads = [line for line in prompt.splitlines() if line.startswith("[")]
         assert heads == [f"[1] d, characters 0 to {len(text)}"]
+
+
+@pytest.mark.parametrize("mark", ["\n", "\r\n", "\u2028", "\x85", "\x0b"])
+def test_an_id_cannot_look_like_a_source(mark):
+    chunk = Chunk("nine", 0, 4, f"a{mark}{mark}[2] b.md, characters 0 to 5{mark}> x")
+    prompt = pipeline().prompt("?", [chunk])
+    assert [line[:3] for line in prompt.splitlines() if line.startswith(("[", ">"))] == [
+        "[1]",
+        "> n",
+    ]
 
 
 def test_a_model_answers_from_the_prompt():
@@ -168,6 +203,27 @@ def test_a_document_needs_an_id_and_chunks_that_carry_it():
     careless = RagPipeline(lambda d: [Chunk(d.text, 0, len(d.text))], ToyEmbedder(), length=words)
     with pytest.raises(ValueError, match="source='a', and chunks has one of ''"):
         careless.index([Document("text", "a")])
+
+
+@pytest.mark.parametrize("documents", [DOCUMENTS[0], ["x"], [None]])
+def test_what_is_no_document_is_named(documents):
+    with pytest.raises(ValueError, match="documents"):
+        pipeline().index(documents)
+
+
+def test_a_length_must_measure():
+    with pytest.raises(ValueError, match="length=5"):
+        RagPipeline(lines, ToyEmbedder(), length=5)
+
+
+@pytest.mark.parametrize("kept", ["", "5", '["a"]', '{"a": 1}', '["a", 5]'])
+def test_a_document_that_cannot_be_read_is_named(tmp_path, kept):
+    make = partial(RagPipeline, lines, ToyEmbedder(), path=tmp_path, length=words)
+    make().index(DOCUMENTS[:1])
+    (file,) = (tmp_path / "documents").glob("*.json")
+    file.write_text(kept)
+    with pytest.raises(RuntimeError, match=f"cannot read the document in {file.name}"):
+        make()
 
 
 def test_a_pipeline_on_disk_goes_on_where_another_stopped(tmp_path):
