@@ -58,7 +58,8 @@ def split_by_perplexity(
         length: measures a text; see `split_recursive`.
         sentences: finds the places of the sentences in a text.
     Raises:
-        ValueError: an argument outside these bounds.
+        ValueError: an argument outside these bounds, or scores that are not finite numbers, one for
+            each token, in order.
         RuntimeError: a package or the weights are missing.
 
     ```python
@@ -70,6 +71,7 @@ def split_by_perplexity(
     text, source = text_and_source(text)
     check_size(size, 0, length)
     _check_threshold(threshold)
+    _check_lm(lm, "score")
     spans = find_sentences(text, sentences, size, length)
     ends: list[int] = []
     if len(spans) > 2:  # fewer have no minimum between them, and nothing is paid for
@@ -95,18 +97,20 @@ def split_by_margin(
     3. A part longer than `size` is cut between sentences, each chunk as full as it can be.
 
     It reads each sentence many times: n sentences take n - 1 questions, with at most 1,000
-    characters of the part so far in each.
+    characters of the part so far in each. The sentence itself is shown whole, three times: with a
+    `size` of many thousand characters it may be more than the model reads.
 
     Args:
         text, lm, size, length, sentences: as in `split_by_perplexity`.
     Raises:
-        ValueError: an argument outside its bounds.
+        ValueError: an argument outside its bounds, or chances that are not two finite numbers.
         RuntimeError: a package or the weights are missing.
 
     Source: margin sampling chunking of Zhao et al. 2024, "Meta-Chunking".
     """
     text, source = text_and_source(text)
     check_size(size, 0, length)
+    _check_lm(lm, "choose")
     spans = find_sentences(text, sentences, size, length)
     ends: list[int] = []
     margins: list[float] = []
@@ -114,7 +118,10 @@ def split_by_margin(
     for number in range(1, len(spans)):
         before = text[spans[first][0] : spans[number - 1][1]][-_SHOWN:]
         question = QUESTION.format(before=before, after=text[slice(*spans[number])])
-        split, keep = lm.choose(question, ["1", "2"])
+        chances = np.asarray(lm.choose(question, ["1", "2"]))
+        if chances.shape != (2,) or not np.isfinite(chances).all():
+            raise ValueError(f"lm chose with {chances!r:.80}, not a finite number for each choice")
+        split, keep = chances
         threshold = float(np.mean(margins[-_RECENT:])) if len(margins) >= _RECENT else 0.0
         margins.append(float(keep - split))
         if margins[-1] <= threshold:
@@ -130,8 +137,11 @@ def sentence_surprise(
 
     Returns:
         n spans of characters, and n means of -log p, float64, in nats a token: 0 is no surprise.
+    Raises:
+        ValueError: a model without scores, or scores as in `split_by_perplexity`.
     """
     text, _ = text_and_source(text)
+    _check_lm(lm, "score")
     spans = sentence_spans(text)
     return spans, _surprise(text, spans, lm)
 
@@ -163,12 +173,17 @@ def find_minima(values: Sequence[float] | NDArray[np.float64], threshold: float 
 def _surprise(text: str, spans: Spans, lm: Scorer) -> NDArray[np.float64]:
     scores = lm.score(text)
     # A token belongs to the sentence that its last character lies in: a blank leads its word.
-    ends = np.asarray(scores.offsets)[:, 1]
+    logprobs, offsets = np.asarray(scores.logprobs), np.asarray(scores.offsets)
+    if offsets.shape != (*logprobs.shape, 2) or not np.isfinite(logprobs).all():
+        raise ValueError("lm gave scores that are not a finite number and a place for each token")
+    ends = offsets[:, 1]
+    if (np.diff(ends) < 0).any():
+        raise ValueError("lm gave tokens that are not in the order of the text")
     found = np.zeros(len(spans))
     for number, (start, end) in enumerate(spans):
         low, high = np.searchsorted(ends, [start, end], side="right")
         if high > low:  # else the sentence is part of a token, which surprised nobody
-            found[number] = -float(np.mean(scores.logprobs[low:high], dtype=np.float64))
+            found[number] = -float(np.mean(logprobs[low:high], dtype=np.float64))
     return found
 
 
@@ -192,3 +207,8 @@ def _check_threshold(threshold: float) -> None:
     number = isinstance(threshold, Real) and not isinstance(threshold, bool)
     if not number or not isfinite(threshold) or threshold < 0:
         raise ValueError(f"threshold={threshold!r} must be a number of 0 or more")
+
+
+def _check_lm(lm: object, method: str) -> None:
+    if not callable(getattr(lm, method, None)):
+        raise ValueError(f"lm={lm!r:.60} must have a method {method}: see load_lm")

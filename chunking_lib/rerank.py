@@ -55,7 +55,8 @@ def rerank_maxsim(
         float32, questions × chunks: MaxSim, -1 to 1, for the candidates; less than -1 for the
         others, which stay in the order of `scores` behind them.
     Raises:
-        ValueError: a `top` below 1, or scores that are no table of finite numbers of that shape.
+        ValueError: a `top` below 1, one question alone, scores that are no table of finite numbers
+            of that shape, or vectors that are not finite.
 
     ```python
     scores = dense_scores(questions, chunks, embedder)
@@ -67,12 +68,14 @@ def rerank_maxsim(
     """
     if not hasattr(top, "__index__") or isinstance(top, bool) or top < 1:
         raise ValueError(f"top={top!r} must be a whole number of 1 or more")
+    if isinstance(questions, str):
+        raise ValueError(f"questions={questions!r:.60} must be a list of questions")
     scores = check_scores(scores, (len(questions), len(chunks)))
     if not len(questions) or not len(chunks):
-        return scores
+        return scores.astype(np.float32)
     ranked = rank(scores)
     # Behind all candidates: -2 for the best of the rest, down to -3.
-    again = np.empty_like(scores)
+    again = np.empty(scores.shape, dtype=np.float32)
     places = -2 - np.arange(len(chunks), dtype=np.float32) / len(chunks)
     np.put_along_axis(again, ranked, np.broadcast_to(places, scores.shape), axis=1)
     wanted = np.unique(ranked[:, :top])
@@ -97,5 +100,7 @@ def _units(embedder: TokenEncoder, text: str) -> NDArray[np.float32]:
     vectors = found.vectors[~found.special]
     if not len(vectors):
         return np.zeros((1, found.vectors.shape[1]), dtype=np.float32)
+    if not np.isfinite(vectors).all():
+        raise ValueError(f"embedder gave no finite numbers for the tokens of {text!r:.60}")
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1), dtype=np.float32)

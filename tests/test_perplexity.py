@@ -9,7 +9,7 @@ from promises import assert_promises
 from scripted import ScriptedLM
 from strategies import odd_text, texts
 
-from chunking_lib.lm import load_lm
+from chunking_lib.lm import TokenScores, load_lm
 from chunking_lib.models import load_tokenizer
 from chunking_lib.perplexity import (
     find_minima,
@@ -84,6 +84,36 @@ def test_two_sentences_have_no_minimum_and_are_not_read():
 def test_a_threshold_that_is_none(threshold):
     with pytest.raises(ValueError, match=r"threshold=.* must be a number of 0 or more"):
         split_by_perplexity(TEXT, lm=ScriptedLM(), threshold=threshold)
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        TokenScores(np.full(2, np.nan), np.array([[0, 3], [3, 70]])),
+        TokenScores(np.zeros(1), np.array([[0, 3], [3, 70]])),
+        TokenScores(np.zeros(2), np.array([[3, 70], [0, 3]])),
+        TokenScores(np.zeros(0), np.zeros(0)),
+    ],
+)
+def test_scores_that_are_none(scores):
+    lm = ScriptedLM()
+    lm.score = lambda text: scores
+    for run in (split_by_perplexity, sentence_surprise):
+        with pytest.raises(ValueError, match="lm gave"):
+            run(TEXT, lm=lm)
+
+
+@pytest.mark.parametrize("chances", [[0.5], [0.1, 0.2, 0.3], [0.5, float("nan")], 0.5])
+def test_chances_that_are_none(chances):
+    with pytest.raises(ValueError, match="lm chose with"):
+        split_by_margin(TEXT, lm=ScriptedLM(chances=[chances]))
+
+
+@pytest.mark.parametrize("run", [split_by_perplexity, split_by_margin, sentence_surprise])
+@pytest.mark.parametrize("lm", [None, "SmolLM2", len])
+def test_a_model_must_score(run, lm):
+    with pytest.raises(ValueError, match=r"lm=.* must have a method"):
+        run("", lm=lm)
 
 
 def test_margins_split_where_the_model_says_so():

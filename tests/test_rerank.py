@@ -87,6 +87,26 @@ def test_scores_of_another_shape_are_refused():
         rerank_maxsim(["a"], make("b"), np.zeros((1, 2), dtype=np.float32), Letters())
 
 
+@pytest.mark.parametrize("kind", [np.float16, np.float64])
+def test_the_rest_keeps_its_order_whatever_the_kind_of_the_scores(kind):
+    scores = np.linspace(0, 1, 1500, dtype=kind)[None]
+    again = rerank_maxsim(["dog"], make(*["dog"] * 1500), scores, Letters(), top=1)
+    assert again.dtype == np.float32
+    assert rank(again).tolist() == rank(scores).tolist()
+
+
+def test_what_is_no_list_of_questions_and_what_is_no_number():
+    scores = np.zeros((3, 1), dtype=np.float32)
+    with pytest.raises(ValueError, match="questions='dog' must be a list of questions"):
+        rerank_maxsim("dog", make("dog"), scores, Letters())
+    embedder = Letters()
+    embedder.encode_tokens = lambda text: TokenVectors(
+        np.full((1, 6), np.nan, dtype=np.float32), np.zeros((1, 2), np.int64), np.array([False])
+    )
+    with pytest.raises(ValueError, match="no finite numbers for the tokens of 'dog'"):
+        rerank_maxsim(["a"] * 3, make("dog"), scores, embedder)
+
+
 def test_nothing_to_rank():
     assert rerank_maxsim([], make("b"), np.zeros((0, 1), np.float32), Letters()).shape == (0, 1)
     assert rerank_maxsim(["a"], [], np.zeros((1, 0), np.float32), Letters()).shape == (1, 0)
