@@ -39,7 +39,8 @@ def split_clusters(
     Args:
         text: a text or a document; offsets refer to it.
         embedder: makes the vectors, float (n, d), of any length.
-        buffer: sentences on either side that are embedded with each, 0 or more.
+        buffer: sentences on either side that are embedded with each, 0 or more: 2 × `buffer` + 1
+            times the text is held and read.
         size: the most a chunk may measure, in units of `length`, 1 or more.
         length: measures a text; see `split_recursive`.
         sentences: finds the places of the sentences in a text.

@@ -51,7 +51,8 @@ def split_sections(
         text: a text or a document; offsets refer to it.
         size: the most a chunk may measure, in units of `length`, 1 or more.
         overlap: the most that two parts of one paragraph share, 0 to `size` - 1.
-        min_size: sections below it are joined with others, 0 to `size`; 0 for none.
+        min_size: sections below it are joined with others, 0 to `size`; 0 for none. For each that
+            joins, the whole chunk is measured anew.
         length: measures a text; see `split_recursive`.
         markers: what else is a heading; see `find_headings`.
     Raises:

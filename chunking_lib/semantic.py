@@ -70,7 +70,8 @@ def split_semantic(
         amount: how strict the threshold is; by default the usual amount of its kind.
         number_of_chunks: cut at the largest distances instead, so that there are so many chunks;
             fewer if there are fewer sentences, more if `size` asks for it.
-        buffer: sentences on either side that are embedded with each, 0 or more.
+        buffer: sentences on either side that are embedded with each, 0 or more: 2 × `buffer` + 1
+            times the text is held and read.
         size: the most a chunk may measure, in units of `length`, 1 or more.
         min_size: the least a chunk should measure, 0 to `size`. Only a text that is shorter, or
             neighbours that would be too long together, leave a chunk below it.

@@ -49,7 +49,8 @@ def split_semantic_merge(
         embedder: makes the vectors, float (n, d), of any length.
         append: the least cosine for a sentence to join, -1 to 1.
         merge: the least cosine for two chunks to merge, -1 to 1.
-        buffer: sentences on either side that are embedded with each, 0 or more.
+        buffer: sentences on either side that are embedded with each, 0 or more: 2 × `buffer` + 1
+            times the text is held and read.
         size: the most a chunk may measure, in units of `length`, 1 or more.
         length: measures a text; see `split_recursive`.
         sentences: finds the places of the sentences in a text.

@@ -43,7 +43,8 @@ def split_semantic_optimal(
     Args:
         text: a text or a document; offsets refer to it.
         embedder: makes the vectors, float (n, d), of any length.
-        buffer: sentences on either side that are embedded with each, 0 or more.
+        buffer: sentences on either side that are embedded with each, 0 or more: 2 × `buffer` + 1
+            times the text is held and read.
         size: the most a chunk may measure, in units of `length`, 1 or more.
         min_size: the least a chunk should measure, 0 to `size`. `size` comes first: where no way to
             cut keeps both, chunks below `min_size` are left, as few as can be.

@@ -47,7 +47,7 @@ def split_texttiling(
         text: a text or a document; offsets refer to it.
         size: the most a chunk may measure, in units of `length`, 1 or more.
         length: measures a text; see `split_recursive`.
-        block: words on each side, in whole sentences, 1 or more.
+        block: words on each side, in whole sentences, 1 or more. The time grows with it.
         smoothing: gaps on either side, 0 or more.
         stop_words: "english", your own list, or None for none.
         sentences: finds the places of the sentences in a text.

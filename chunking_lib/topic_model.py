@@ -74,7 +74,8 @@ def fit_topics(
         passages: n texts of a few sentences each. Single sentences hold too few words to tell
             which of them belong together.
         topics: how many, 1 to n.
-        model: "nmf" (non-negative matrix factorisation) or "lda" (latent Dirichlet allocation).
+        model: "nmf" (non-negative matrix factorisation) or "lda" (latent Dirichlet allocation),
+            which takes several times as long: minutes for a megabyte.
         stop_words: "english", your own list, or None for none.
         seed: of the random numbers, 0 or more.
     Raises:
