@@ -110,6 +110,7 @@ def test_what_needs_the_embedding_model_runs():
     assert [row["texts"] for row in results["encode"]] == ["3 chunks of 200 tokens", "9 sentences"]
     page = embedding.write(json.loads(json.dumps(results)))
     assert "| 9 sentences |" in page and "times as long" in page
+    assert [row["size"] for row in results["late"]["rows"]] == list(embedding.LATE_SIZES)
 
 
 def test_the_page_is_that_of_the_committed_results():

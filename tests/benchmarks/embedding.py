@@ -18,7 +18,9 @@ from run import HERE, clock, machine, others_busy, say
 
 from chunking_lib.benchmark import load_benchmark
 from chunking_lib.character import split_tokens
+from chunking_lib.chunk import Document
 from chunking_lib.evaluate import evaluate
+from chunking_lib.late import embed_late
 from chunking_lib.length import token_length
 from chunking_lib.models import fetch, load_embedder
 from chunking_lib.recursive import split_recursive
@@ -27,6 +29,7 @@ from chunking_lib.sentences import sentence_spans
 
 DATA = HERE.parent.parent / "data"
 ROUNDS = 5
+LATE_SIZES = (60, 200)  # tokens of a chunk
 
 
 def measure(rounds: int = ROUNDS, texts: int = 300) -> dict[str, Any]:
@@ -68,6 +71,7 @@ def measure(rounds: int = ROUNDS, texts: int = 300) -> dict[str, Any]:
         "encode": embedder.encode,
     }
     semantic = {"document": longest.id, "windows": len(windows), **race(runs, windows, rounds)}
+    late = measure_late(embedder, longest, rounds)
     say("evaluate")
     benchmark, cached = load_benchmark(DATA, split="test"), load_embedder()
     chunker = partial(split_recursive, size=200, length=length)
@@ -83,8 +87,28 @@ def measure(rounds: int = ROUNDS, texts: int = 300) -> dict[str, Any]:
         "rounds": rounds,
         "encode": rows,
         "semantic": semantic,
+        "late": late,
         "evaluate": {"questions": len(benchmark.questions), "seconds": wall},
     }
+
+
+def measure_late(embedder: Any, document: Document, rounds: int) -> dict[str, Any]:
+    """Measure chunks embedded late against the same chunks embedded each by itself."""
+    load, others, rows = [os.getloadavg()], [others_busy()], []
+    length = token_length(embedder.tokenizer)
+    for size in LATE_SIZES:
+        say(f"late, {size}")
+        chunks = split_recursive(document, size=size, length=length)
+        runs = {
+            "embed_late": lambda _, chunks=chunks: embed_late(document, chunks, embedder=embedder),
+            "encode": embedder.encode,
+        }
+        texts = [chunk.text for chunk in chunks]
+        rows.append({"size": size, "chunks": len(chunks), **race(runs, texts, rounds)})
+    load.append(os.getloadavg())
+    others.append(others_busy())
+    tokens = embedder.count(document.text)
+    return {"document": document.id, "tokens": tokens, "load": load, "others": others, "rows": rows}
 
 
 def race(
@@ -145,11 +169,35 @@ def write(results: dict[str, Any]) -> str:
         f"{whole['wall'] / part['wall']:.2f} times as long (1.05 asked; in CPU time "
         f"{whole['cpu'] / part['cpu']:.2f}).",
         "",
+        *_late_lines(results["late"]),
+        "",
         f"`evaluate` of one chunker, {results['evaluate']['questions']} questions, vectors kept: "
         f"{results['evaluate']['seconds']:.1f} s (less than 60 asked).",
         "",
     ]
     return "\n".join(lines)
+
+
+def _late_lines(late: dict[str, Any]) -> list[str]:
+    """The part on late chunking."""
+    busy = max((x for x in late["others"] if x is not None), default=0)
+    lines = [
+        f"`embed_late` on {late['document']}, {late['tokens']:,} tokens in windows of 254, against "
+        "`encode` of the same chunks, each by itself (at most 1.2 times as long asked, windows' "
+        f"overlap included). Load average {late['load'][0][0]:.2f} before and "
+        f"{late['load'][1][0]:.2f} after; other processes kept {busy:.2f} cores busy before and "
+        "after, so that CPU time says more than the clock.",
+        "",
+        "| Chunks | `embed_late`, CPU s | `encode`, CPU s | times as long | by the clock |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    for row in late["rows"]:
+        ours, theirs = row["embed_late"], row["encode"]
+        lines.append(
+            f"| {row['chunks']} of {row['size']} tokens | {ours['cpu']:.2f} | {theirs['cpu']:.2f} "
+            f"| {ours['cpu'] / theirs['cpu']:.2f} | {ours['wall'] / theirs['wall']:.2f} |"
+        )
+    return lines
 
 
 def main() -> None:
