@@ -148,14 +148,14 @@ def context_prompts(
 
 
 def _groups(places: Sequence[tuple[int, int]], room: Sequence[int]) -> Iterator[list[int]]:
-    """Yield the numbers of neighbours that together take at most half of their room."""
+    """Yield the numbers of neighbours that together leave a quarter of their room for the rest."""
     group: list[int] = []
     for i in range(len(places)):
         if room[i] < 0:
             continue
         both = [*group, i]
         span = max(places[j][1] for j in both) - min(places[j][0] for j in both)
-        if group and 2 * span > min(room[j] for j in both):
+        if group and 4 * span > 3 * min(room[j] for j in both):
             yield group
             both = [i]
         group = both

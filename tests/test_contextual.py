@@ -183,8 +183,7 @@ def test_ctx_prompt_repeats_document():
 def test_ctx_prompt_repeats_document_in_no_window(window):
     """In real tokens, on real documents: bounded, the passage whole, the work linear."""
     tokens = load_tokenizer("o200k_base")
-    for name, text in read_eight().items():
-        document = Document(getattr(text, "text", text), name)
+    for document in read_eight_documents()[:3]:
         chunks = split_recursive(document, size=600)
         prompts = context_prompts(document, chunks, window=window)
         for chunk, prompt in zip(chunks, prompts, strict=True):
@@ -196,7 +195,7 @@ def test_ctx_prompt_repeats_document_in_no_window(window):
             assert chunk.text in asked[1] and prompt.shown in document.text
         cost = estimate_context_cost(document, chunks, window=window)
         assert cost.prompt_tokens <= window * len(chunks)
-        assert window < 1000 or cost.new_tokens < cost.prompt_tokens
+        assert window < 700 or cost.new_tokens < 0.9 * cost.prompt_tokens
 
 
 # --- from the structure -----------------------------------------------------------------
@@ -571,7 +570,7 @@ replies = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(
     text=st.lists(odd_text | texts | st.just("# A b\n\n")).map("".join),
     said=st.lists(replies, min_size=1, max_size=8),
