@@ -176,10 +176,10 @@ def test_ctx_prompt_repeats_document():
     assert all(passage(asked) == "p" * 100 for asked in llm.asked)
     prompts = context_prompts(text, chunks, window=window, tokens=Letters())
     sizes = [len(prompt.shown) for prompt in prompts]
-    assert min(sizes) > 500, "as much of the document as there is room for"
+    assert min(sizes) > 300, "as much of the document as there is room for"
 
 
-@pytest.mark.parametrize("window", [300, 700, 1000, 4000])
+@pytest.mark.parametrize("window", [400, 700, 1000, 4000])
 def test_ctx_prompt_repeats_document_in_no_window(window):
     """In real tokens, on real documents: bounded, the passage whole, the work linear."""
     tokens = load_tokenizer("o200k_base")
@@ -188,7 +188,7 @@ def test_ctx_prompt_repeats_document_in_no_window(window):
         prompts = context_prompts(document, chunks, window=window)
         for chunk, prompt in zip(chunks, prompts, strict=True):
             if prompt is None:
-                assert window == 300
+                assert window == 400
                 continue
             asked = [m["content"] for m in prompt.messages(again=True)]
             assert sum(map(tokens.count, asked)) <= window
@@ -343,6 +343,7 @@ def quietly_one(add, **options):
         ("A fee. Of dogs. In 2024. By law. And more.", "A fee. Of dogs. In 2024."),
         ("They ride free. It is about dogs.", "It is about dogs."),
         ("A fee. A fee. A fee.", "A fee."),
+        ("<passage> The fee for dogs.</passage>", "The fee for dogs."),
         ("犬の料金。電車。", "犬の料金。 電車。"),
         ("Dogs 👩\u200d👧.", "Dogs 👩\u200d👧."),
         ("word " * 5000, " ".join(["word"] * 100)),
@@ -366,6 +367,7 @@ BAD = {
     "as an": "As an AI language model, I have no document.",
     "unlucky": "Unfortunately, there is no passage.",
     "echo": "They ride free.",
+    "echo in tags": "<passage>\nThey  ride free.</passage>",
     "no text": Reply(None),
     "nothing": None,
     "late": TimeoutError("too late"),
