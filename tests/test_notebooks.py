@@ -161,7 +161,14 @@ def test_shadowing_finds_what_hides_a_module(tmp_path):
 
 @pytest.mark.parametrize(
     "name",
-    ["01_character", "02_recursive", "03_document_specific", "04_semantic", "06_section_and_topic"],
+    [
+        "01_character",
+        "02_recursive",
+        "03_document_specific",
+        "04_semantic",
+        "05_agentic",
+        "06_section_and_topic",
+    ],
 )
 def test_what_is_said_of_the_scores_stands_in_their_table(name):
     cells = {cell.id: cell for cell in load(NOTEBOOKS / f"{name}.ipynb").cells}
