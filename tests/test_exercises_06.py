@@ -12,6 +12,10 @@ import pytest
 
 from chunking_lib.benchmark import load_benchmark
 from chunking_lib.exercises_06 import MONTHS, check_is_heading, check_join
+from chunking_lib.headings import find_headings
+from chunking_lib.length import token_length
+from chunking_lib.models import load_tokenizer
+from chunking_lib.recursive import split_recursive
 from chunking_lib.sentences import sentence_spans
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -255,6 +259,13 @@ def test_numbers_about_kinds():
     shown = output("kinds-score")
     assert shown.count("undecided") == shown.count(" against ") == 6
     assert "none of the six differences is decided" in prose("when")
+    tokens, begun, headings = token_length(load_tokenizer()), 0, 0
+    for document in documents().values():
+        found = [heading.start for heading in find_headings(document)]
+        if len(found) >= 5:
+            starts = {c.start for c in split_recursive(document, size=200, length=tokens)}
+            begun, headings = begun + len(starts & set(found)), headings + len(found)
+    assert f"begins at {begun} of their {headings}." in prose("when")
 
 
 def test_numbers_about_the_snippet():
