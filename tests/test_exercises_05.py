@@ -241,7 +241,7 @@ def test_what_is_said_of_three_documents():
 
 
 def test_what_is_said_of_surprise():
-    rows = re.findall(r"'(.*?)' +p +[\d.]+ +-log p +([\d.]+)", output("surprise-tokens"))
+    rows = re.findall(r"'(.*?)' +p +[\de.-]+ +-log p +([\d.]+)", output("surprise-tokens"))
     values = {token.strip(): value for token, value in rows}
     said = prose("surprise-minima")
     assert f"*Paris* costs {values['Paris']} nats and *cheese* {values['cheese']}" in said
