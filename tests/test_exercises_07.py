@@ -1,0 +1,240 @@
+"""Exercises, recipes and the numbers in the prose of notebook 7."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from functools import cache, partial
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from chunking_lib.exercises_07 import check_context, check_fuse
+from chunking_lib.models import fetch
+
+ROOT = Path(__file__).resolve().parent.parent
+NOTEBOOK = ROOT / "notebooks" / "07_contextual.ipynb"
+SOLUTIONS = ROOT / "notebooks" / "solutions" / "07_contextual_solutions.ipynb"
+REPLIES = ROOT / "data" / "replies" / "07_contextual.jsonl"
+
+
+@cache
+def cells(path):
+    return {cell.id: cell for cell in nbformat.read(path, as_version=4).cells}
+
+
+def output(name, path=NOTEBOOK):
+    return "".join(
+        o.get("text") or o.get("data", {}).get("text/plain", "") for o in cells(path)[name].outputs
+    )
+
+
+def prose(name):
+    return " ".join(cells(NOTEBOOK)[name].source.split())
+
+
+# --- the exercises ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["exercise-1-stub", "exercise-2-stub"])
+def test_stubs_do_not_pass_and_do_not_raise(name, capsys):
+    exec(cells(NOTEBOOK)[name].source, {})
+    shown = capsys.readouterr().out
+    assert shown.startswith("Not yet")
+    assert "passed" not in shown
+    assert output(name) == shown
+
+
+@pytest.mark.parametrize("name", ["exercise-1-solution", "exercise-2-solution"])
+def test_solutions_pass(name, capsys):
+    exec(cells(SOLUTIONS)[name].source, {})
+    shown = capsys.readouterr().out
+    assert shown.startswith("passed: 1")
+    assert output(name, SOLUTIONS) == shown
+
+
+def in_front(context, text, size, length, keep="first", behind=False, strict=False, blank="\n\n"):
+    words = context.split()
+    for count in range(len(words), 0, -1):
+        kept = words[:count] if keep == "first" else words[-count:]
+        parts = [text, " ".join(kept)] if behind else [" ".join(kept), text]
+        whole = blank.join(parts)
+        if length(whole) < size or (length(whole) == size and not strict):
+            return whole
+    return text
+
+
+def by_letters(context, text, size, length):
+    while context and length(f"{context}\n\n{text}") > size:
+        context = context[:-1]
+    return f"{context}\n\n{text}" if context.strip() else text
+
+
+@pytest.mark.parametrize(
+    ("wrong", "hint"),
+    [
+        (lambda context, text, size, length: None, "is there a `return`?"),
+        (lambda context, text, size, length: text, "there is room for all of it"),
+        (lambda context, text, size, length: [context, text], "return one string"),
+        (lambda context, text, size, length: f"{context}\n\n{text}", "Shorten the context"),
+        (lambda context, text, size, length: f"{context}\n\n{text}"[:size], "text is not whole"),
+        (partial(in_front, behind=True), "It belongs in front"),
+        (partial(in_front, blank="\n"), "one blank line"),
+        (partial(in_front, blank=" "), "one blank line"),
+        (partial(in_front, keep="last"), "its beginning stays"),
+        (partial(in_front, strict=True), "there is room for"),
+        (by_letters, "Take whole words away"),
+        (
+            lambda c, t, size, length: in_front(c, t, size, length) if c else f"\n\n{t}",
+            "is no cont",
+        ),
+        (lambda c, t, size, length: in_front(c, t.strip(), size, length), "white space of the"),
+        (lambda context, text, size, length: context[99], "IndexError"),
+    ],
+)
+def test_context_hints(wrong, hint, capsys):
+    check_context(wrong)
+    shown = capsys.readouterr().out
+    assert shown.startswith("Not yet: with_context(")
+    assert hint in shown, shown
+
+
+def fuse(lists, k=60, first=1, reverse=True, again=False):
+    sums = {}
+    for one in lists:
+        for rank, name in enumerate(one, first):
+            sums[name] = sums.get(name, 0) + 1 / (k + rank) if not again else 1 / (k + rank)
+    return sorted(sums, key=lambda name: sums[name], reverse=reverse)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "hint"),
+    [
+        (lambda lists, k: None, "is there a `return`?"),
+        (lambda lists, k: [], "'a' is missing"),
+        (lambda lists, k: [name for one in lists for name in one], "a name stands twice"),
+        (lambda lists, k: [(name, 1.0) for name in fuse(lists, k)], "the names alone"),
+        (partial(fuse, reverse=False), "the best comes first"),
+        (lambda lists, k: sorted(fuse(lists, k), reverse=True), "the best comes first"),
+        (partial(fuse, again=True), "1/(60 + 1)"),
+        (lambda lists, k: list(dict.fromkeys(n for one in lists for n in one)), "1/("),
+        (lambda lists, k: [*fuse(lists, k), "zz"], "'zz' is in none of the lists"),
+        (partial(fuse, first=0), "ZeroDivisionError"),
+        (lambda lists, k: lists[99], "IndexError"),
+    ],
+)
+def test_fuse_hints(wrong, hint, capsys):
+    check_fuse(wrong)
+    shown = capsys.readouterr().out
+    assert shown.startswith("Not yet: fuse(")
+    assert hint in shown, shown
+
+
+def test_the_right_ways_pass(capsys):
+    check_context(in_front)
+    check_fuse(fuse)
+    check_fuse(lambda lists, k: (name for name in fuse(lists, k)))
+    assert capsys.readouterr().out.count("passed") == 3
+
+
+# --- the recipes ------------------------------------------------------------------------
+
+OFFLINE = """
+import socket
+def refuse(self, address, *rest):
+    if address[0] not in ("127.0.0.1", "::1"):
+        raise OSError(f"a recipe opened a connection to {address}")
+socket.socket.connect = refuse
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["copy-library", "copy-plain"])
+def test_recipes_run_alone(name, tmp_path):
+    script = tmp_path / "recipe.py"
+    script.write_text(OFFLINE + cells(NOTEBOOK)[name].source, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-X", "utf8", str(script)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "EMBEDDING_MODEL": str(fetch("all-MiniLM-L6-v2"))},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == output(name)
+
+
+def test_every_recipe_is_tested():
+    tagged = [id_ for id_, c in cells(NOTEBOOK).items() if "recipe" in c.metadata.get("tags", [])]
+    assert tagged == ["copy-library", "copy-plain"]
+    assert "chunking_lib" not in cells(NOTEBOOK)["copy-plain"].source
+
+
+# --- what the model said ------------------------------------------------------------------
+
+
+def test_the_model_is_named_in_every_recording():
+    rows = [json.loads(line) for line in REPLIES.read_text(encoding="utf-8").splitlines()]
+    assert rows and {row["model"] for row in rows} == {"SmolLM2-135M-Instruct"}
+    assert REPLIES.stat().st_size < 1_500_000
+
+
+# --- the numbers in the prose: recomputed, or read from the output that they speak of -----
+
+
+def test_the_search_that_fails():
+    [place] = re.findall(r"^place (\d+) of", output("failure-search"))
+    assert prose("failure-why").startswith(f"Place {place}.")
+    [better] = re.findall(r"place (\d+)", output("failure-before"))
+    assert f"from place {place} to place {better}" in prose("hand")
+    answer = output("failure-search").lower()
+    assert not any(word in answer for word in ("button", "emergency"))
+
+
+def test_numbers_about_the_steps():
+    rows = {line[:26].strip(): line for line in output("score").splitlines()[1:6]}
+    recall = {name: re.findall(r"\d+\.\d", line)[3] for name, line in rows.items()}
+    pair = recall["context + BM25, sent bare"], recall["BM25"]
+    assert "{}% against {}%".format(*pair) in prose("when")
+    assert "find {}% of the answers".format(pair[0]) in prose("title")
+    alone = "{}% against {}%, undecided".format(recall["context"], recall["bare"])
+    assert alone in prose("when")
+    verdicts = [line.split()[-1] for line in output("score").strip().splitlines()[-5:]]
+    assert verdicts == ["undecided"] * 4 + ["better"]
+
+
+def test_numbers_about_cost_and_the_limit():
+    window, whole = output("cost-estimate").splitlines()
+    assert all(number in prose("run") for number in re.findall(r"\d+,\d+|0\.\d+", whole))
+    assert re.findall(r"\d+,\d+", window)[0] in prose("run")
+    assert "42 unread, likeness of the two endings 1.00" in output("limit-unseen")
+    [over] = re.findall(
+        r"([1-9][\d,]+ tokens) unread, in (.*) chunks", output("fault-append-score")
+    )
+    assert f"{over[0]} in {over[1]} chunks" in prose("indexing") + prose("faults-why")
+
+
+def test_what_is_said_of_the_controls():
+    shown = output("controls-score")
+    assert [line.split()[-1] for line in shown.strip().splitlines()[-5:]] == [
+        "undecided",
+        "undecided",
+        "worse",
+        "undecided",
+        "undecided",
+    ]
+    said = prose("controls-why").replace("−", "-")
+    for numbers in ("-7.5 [-14.5, -0.5]", "-1.8 [-8.3, 4.7]", "0.9 [-4.6, 6.3]"):
+        assert numbers in shown
+        assert all(number in said for number in re.findall(r"-?\d+\.\d", numbers))
+
+
+def test_what_the_model_got_wrong():
+    told = output("run-model")
+    assert told.count("bad reply: it only repeats the passage") == 3 and told.count("->") == 8
+    assert "windmill" in told and "elderly" in told
+    document = (ROOT / "data" / "corpus" / "faq_school_groups.md").read_text(encoding="utf-8")
+    assert "windmill" not in document and "elderly" not in document
+    assert "no such source [3], uncited 2" in output("rag-answer")
