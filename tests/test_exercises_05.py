@@ -170,9 +170,11 @@ def test_recordings_name_their_model_and_are_small():
 
 OFFLINE = """
 import socket
+connect = socket.socket.connect
 def refuse(self, address, *rest):
     if address[0] not in ("127.0.0.1", "::1"):
         raise OSError(f"a recipe opened a connection to {address}")
+    return connect(self, address, *rest)
 socket.socket.connect = refuse
 """
 
