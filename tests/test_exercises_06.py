@@ -346,7 +346,7 @@ def test_what_the_model_made_up():
     related = text[text.index("2 RELATED WORK") : text.index("3 METHODS")]
     assert "driver" not in related and "bus driver" in output("summary-map")
     shown = output("manual-replies")
-    assert shown.count("Question:") == 4 and shown.count("(right)") == 1
+    assert shown.count("Question:") == 4 and shown.count("(right)") == 2
 
 
 def test_numbers_about_the_manual():
