@@ -221,7 +221,7 @@ def test_the_search_that_fails():
     alone = places["with the headings above"], places["its own section alone"]
     assert "ten places or more up, to {} and to {};".format(*alone) in prose("hand")
     assert int(last) - max(alone) >= 10
-    assert output("failure-mended").splitlines()[-1].startswith(" 1 ")
+    assert output("failure-sections").startswith(" 1 ")
 
 
 def test_numbers_about_headings_by_hand(capsys):
@@ -248,6 +248,10 @@ def test_numbers_about_sizes():
     shares = re.findall(r"(\d+)% of them", output("sizes-toy"))
     assert f"from {shares[0]}% to {shares[1]}%" in prose("measure")
     assert "['1 Fares'] '1.1 Dogs\\n\\nFree.\\n\\n1.2 Bikes" in output("sizes-toy")
+    chunks = [line.split("] ")[1] for line in output("sizes-toy").splitlines()[:3]]
+    first, joined, last = (len(chunk.strip("'").replace("\\n", "\n")) for chunk in chunks)
+    assert last < 25 and joined + 2 + last == 61 <= 65 < first + 2 + len("1.1 Dogs\n\nFree.")
+    assert "the two together would be 61" in prose("measure")
 
 
 def verdicts(shown):
