@@ -116,12 +116,17 @@ def fingerprint(benchmark: Benchmark, chunker: Callable[[Document], list[Chunk]]
     return digest.hexdigest()[:16]
 
 
+def stamp_files(questions: str = "questions.jsonl") -> dict[str, str]:
+    """Say in a few letters what the questions are, and the ruler."""
+    ruler = ("benchmark", "evaluate", "intervals", "metrics", "retrieve")
+    files = [ROOT / "data" / questions]
+    files += [ROOT / "chunking_lib" / f"{name}.py" for name in ruler]
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in files}
+
+
 def stamp(benchmark: Benchmark, embedder: Encoder) -> dict[str, str]:
     """What the scores rest on: the questions, the ruler, and where each chunker cuts."""
-    ruler = ("benchmark", "evaluate", "intervals", "metrics", "retrieve")
-    files = [ROOT / "data" / "questions.jsonl"]
-    files += [ROOT / "chunking_lib" / f"{name}.py" for name in ruler]
-    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in files} | {
+    return stamp_files() | {
         name: fingerprint(benchmark, chunker) for name, chunker in chunkers(embedder).items()
     }
 
@@ -138,12 +143,17 @@ def table(board: Scoreboard) -> str:
 
 
 def report(board: Scoreboard, page: str) -> str:
-    """Return the page with the table anew between its marks."""
-    before, _, rest = page.partition(BEGIN)
-    _, mark, after = rest.partition(END)
+    """Return the page with the table anew."""
+    return put_between(page, BEGIN, END, table(board))
+
+
+def put_between(page: str, begin: str, end: str, text: str) -> str:
+    """Return the page with another text between its marks."""
+    before, _, rest = page.partition(begin)
+    _, mark, after = rest.partition(end)
     if not mark:
-        raise ValueError(f"README.md needs the lines {BEGIN} and {END}")
-    return f"{before}{BEGIN}\n\n{table(board)}\n\n{END}{after}"
+        raise ValueError(f"README.md needs the lines {begin} and {end}")
+    return f"{before}{begin}\n\n{text}\n\n{end}{after}"
 
 
 def main() -> None:

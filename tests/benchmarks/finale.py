@@ -1,0 +1,188 @@
+"""Score the strategies on both corpora, alone and with word search: `make score`.
+
+Writes scores_course.json and scores_python.json, and from them the table in README.md. With
+--report, only the latter. Agentic splitting is not here: the small language model would read for
+an hour or more. Notebook 5 measures it on nine documents.
+"""
+
+import argparse
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from score import ROOT, fingerprint, put_between, stamp_files
+
+from chunking_lib.benchmark import Benchmark, load_benchmark
+from chunking_lib.character import split_tokens
+from chunking_lib.chunk import Chunk, Document
+from chunking_lib.contextual import add_context
+from chunking_lib.embedder import Embedder
+from chunking_lib.evaluate import Arm
+from chunking_lib.formats import split_document
+from chunking_lib.late import late_arm
+from chunking_lib.length import token_length
+from chunking_lib.models import load_embedder, load_tokenizer
+from chunking_lib.python_topics import load_python_topics
+from chunking_lib.recursive import split_recursive
+from chunking_lib.retrieve import Encoder, Scores, bm25_scores, dense_scores, fuse_scores
+from chunking_lib.scoreboard import Scoreboard, compare
+from chunking_lib.section import split_sections
+from chunking_lib.semantic import split_semantic
+from chunking_lib.sentences import sentence_spans
+from chunking_lib.topic import split_topics
+from chunking_lib.turns import find_sentences
+
+HERE = Path(__file__).resolve().parent
+SIZE = 200  # tokens of o200k
+PIPELINE = "with BM25"
+#: By name: the notebook that teaches it.
+STRATEGIES = {
+    "tokens": 1,
+    "recursive": 2,
+    "by format": 3,
+    "semantic": 4,
+    "sections": 6,
+    "topics": 6,
+    "contextual": 7,
+    "late": 8,
+}
+OTHERS = [name for name in STRATEGIES if name != "recursive"]
+#: Named before anything was measured: each against the plain one, in the same pipeline.
+PAIRS = [(name, "recursive") for name in OTHERS]
+PAIRS += [(f"{name}, {PIPELINE}", f"recursive, {PIPELINE}") for name in OTHERS]
+PAIRS += [(f"recursive, {PIPELINE}", "recursive")]
+BEGIN, END = "<!-- strategies: begin -->", "<!-- strategies: end -->"
+CORPORA = {"course": "scores_course.json", "python": "scores_python.json"}
+
+Chunker = Callable[[Document], list[Chunk]]
+Ranker = Callable[[Sequence[str], Sequence[Chunk]], Scores]
+
+
+def load(corpus: str) -> Benchmark:
+    """Return the questions that the scores are for."""
+    if corpus == "course":
+        return load_benchmark(ROOT / "data", split="test")
+    return load_python_topics(ROOT / "data" / "python_topics.jsonl")
+
+
+def chunkers(embedder: Encoder) -> dict[str, Chunker]:
+    """The ways to cut, by strategy; late chunking changes the vectors, not the cuts."""
+    length = token_length(load_tokenizer())
+    options = {"size": SIZE, "length": length}
+    recursive = partial(split_recursive, size=SIZE, length=length)
+    reads = token_length(embedder)
+
+    def contextual(document: Document) -> list[Chunk]:
+        return add_context(document, recursive(document), length=reads)
+
+    return {
+        "tokens": partial(split_tokens, tokenizer=length, size=SIZE),
+        "recursive": recursive,
+        "by format": partial(split_document, **options),
+        "semantic": partial(split_semantic, embedder=embedder, **options),
+        "sections": partial(split_sections, **options),
+        "topics": partial(split_topics, **options),
+        "contextual": contextual,
+        "late": recursive,
+    }
+
+
+def arms(embedder: Embedder, benchmark: Benchmark) -> dict[str, Arm]:
+    """Each strategy by cosine alone, then each in the pipeline."""
+    documents = benchmark.documents
+    ways = {name: Arm(chunker) for name, chunker in chunkers(embedder).items()}
+    length = token_length(load_tokenizer())
+    found = [find_sentences(one.text, sentence_spans, SIZE, length) for one in documents.values()]
+    ways["semantic"] = Arm(ways["semantic"].chunker, cut_by=sum(map(len, found)))
+    ways["late"] = late_arm(ways["late"].chunker, documents, embedder=embedder)
+    return ways | {f"{name}, {PIPELINE}": in_pipeline(arm, embedder) for name, arm in ways.items()}
+
+
+def in_pipeline(arm: Arm, embedder: Embedder) -> Arm:
+    """Add BM25 to what an arm has: the mean of both scores, each standardised.
+
+    MaxSim re-ranking on top costs a second pass of the model over all chunks, and the questions
+    of the course cannot tell it apart from this.
+    """
+    alone: Ranker = arm.scorer or partial(dense_scores, embedder=embedder)
+
+    def scorer(questions: Sequence[str], chunks: Sequence[Chunk]) -> Scores:
+        dense = alone(questions, chunks)
+        return fuse_scores(dense, bm25_scores(questions, chunks))
+
+    return replace(arm, scorer=scorer)
+
+
+def stamp(corpus: str, embedder: Encoder) -> dict[str, str]:
+    """What the scores rest on: questions, ruler, and where each strategy cuts."""
+    benchmark = load(corpus)
+    questions = "questions.jsonl" if corpus == "course" else "python_topics.jsonl"
+    return stamp_files(questions) | {
+        name: fingerprint(benchmark, chunker) for name, chunker in chunkers(embedder).items()
+    }
+
+
+def measure() -> None:
+    """Score everything, and write it."""
+    embedder = load_embedder()
+    for corpus, file in CORPORA.items():
+        benchmark = load(corpus)
+        ways = arms(embedder, benchmark)
+        board = compare(ways, benchmark, embedder=embedder, pairs=PAIRS)
+        board.save(HERE / file)
+        data = json.loads((HERE / file).read_text(encoding="utf-8"))
+        data["stamp"] = stamp(corpus, embedder)
+        text = json.dumps(data, ensure_ascii=False)
+        (HERE / file).write_text(text + "\n", encoding="utf-8")
+        print(board, flush=True)
+
+
+def boards() -> dict[str, Scoreboard]:
+    """Return the scores that were measured, by corpus."""
+    return {corpus: Scoreboard.load(HERE / file) for corpus, file in CORPORA.items()}
+
+
+def table(found: dict[str, Scoreboard]) -> str:
+    """Return the scores as a Markdown table, and what is decided."""
+    heads = ["strategy", "notebook"]
+    for corpus in found:
+        heads += [f"{corpus}: recall", PIPELINE]
+    heads += ["texts embedded"]
+    rows = [heads]
+    for name, number in STRATEGIES.items():
+        cells = [name, str(number)]
+        for board in found.values():
+            cells += [str(board.recall(one)) for one in (name, f"{name}, {PIPELINE}")]
+        costs = [result for result in found["course"].results if result.name == name]
+        rows.append([*cells, f"{costs[0].embedded:,}"])
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    lines.insert(1, "| --- |" + " ---: |" * (len(heads) - 1))
+    decided = [
+        f"{one.name} is {one.verdict} than {one.baseline} ({corpus})"
+        for corpus, board in found.items()
+        for one in board.contrasts
+        if one.verdict in ("better", "worse")
+    ]
+    pairs = sum(len(board.contrasts) for board in found.values())
+    lines += ["", f"Of the {pairs} differences compared, {len(decided)} are decided."]
+    return "\n".join([*lines, *(f"- {line}" for line in decided)])
+
+
+def report(page: str) -> str:
+    """Return the page with the table anew."""
+    return put_between(page, BEGIN, END, table(boards()))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--report", action="store_true")
+    if not parser.parse_args().report:
+        measure()
+    readme = ROOT / "README.md"
+    readme.write_text(report(readme.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
