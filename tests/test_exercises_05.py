@@ -224,7 +224,7 @@ def test_what_is_said_of_positions():
     assert "1994 London O" in shown and "new employee" in shown
     assert shown.count("word for word: False") == 2 and "Two chunks are not" in prose("numbered")
     assert sum(line.endswith(".'") for line in shown.splitlines()) == 1
-    assert "One chunk ends at the end of a sentence" in prose("numbered")
+    assert "The first chunk ends with a sentence" in prose("numbered")
 
 
 def test_what_is_said_of_numbers():
@@ -273,6 +273,12 @@ def test_what_is_said_of_seams():
     assert f"{mean} points fewer" in said and f"from −{low} to −{high}" in said
 
 
+def test_what_is_said_of_margins():
+    margins = [float(one) for one in re.findall(r"margin ([+-][\d.]+)", output("margin-run"))]
+    said = f"between −{-max(margins):.2f} and −{-min(margins):.2f} at all four places"
+    assert len(margins) == 4 and said in prose("propositions")
+
+
 def test_what_is_said_of_orders():
     replies = re.findall(r"replies (.*)", output("injection-run"))
     assert json.loads(replies[0])["starts"] == [2, 3]
@@ -286,7 +292,7 @@ def test_what_is_said_of_words_asked_for():
         end for yes, end in found if yes == "True"
     ]
     assert (len(found), sum(yes == "True" for yes, _ in found)) == (7, 3)
-    assert "Three times of seven" in prose("pretend")
+    assert "Three times out of seven" in prose("pretend")
 
 
 def test_what_is_said_of_propositions():
