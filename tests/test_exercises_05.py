@@ -8,6 +8,7 @@ import sys
 from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -201,6 +202,23 @@ def test_recipes_run_alone(name, tmp_path, monkeypatch):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == output(name)
+
+
+@pytest.mark.parametrize("bad", ["[4.0]", "[true, 4]", "[4, 4]", '["4"]', "[[4]]", "[17]", "null"])
+def test_a_window_without_a_good_reply_is_one_part(bad):
+    names = {}
+    exec(cells(NOTEBOOK)["copy-plain"].source.split("\n\n\nclient = ")[0], names)
+    replies = iter([f'{{"starts": {bad}}}', '{"starts": [3]}'])
+
+    def create(**_):
+        message = SimpleNamespace(content=next(replies))
+        return SimpleNamespace(choices=[SimpleNamespace(message=message)])
+
+    client = SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create)))
+    text = " ".join(f"The ferry number {number} sails." for number in range(10, 30))
+    made = names["split_by_model"](text, client, "none")
+    assert "".join(text[start:end] for start, end in made) == text
+    assert [text[start:end].count("ferry") for start, end in made] == [16, 2, 2]
 
 
 def test_every_recipe_is_tested():
