@@ -1,14 +1,12 @@
 """Exercises, recipes and the numbers in the prose of notebook 2."""
 
 import re
-import subprocess
 import sys
 from functools import cache, partial
-from pathlib import Path
 
-import nbformat
 import pytest
 from corpus import EIGHT, read_eight
+from lesson import Lesson, cells
 
 from chunking_lib.character import split_characters
 from chunking_lib.exercises_02 import check_merge, check_sentence_overlap
@@ -17,18 +15,8 @@ from chunking_lib.models import load_tokenizer
 from chunking_lib.recursive import split_recursive
 from chunking_lib.sentences import sentence_spans
 
-ROOT = Path(__file__).resolve().parent.parent
-NOTEBOOK = ROOT / "notebooks" / "02_recursive.ipynb"
-SOLUTIONS = ROOT / "notebooks" / "solutions" / "02_recursive_solutions.ipynb"
-
-
-@cache
-def cells(path):
-    return {cell.id: cell for cell in nbformat.read(path, as_version=4).cells}
-
-
-def output(cell):
-    return "".join(o.get("text", "") for o in cell.outputs)
+LESSON = Lesson("02_recursive")
+NOTEBOOK, output = LESSON.notebook, LESSON.output
 
 
 def test_the_setup_reads_the_eight():
@@ -41,21 +29,12 @@ def test_the_setup_reads_the_eight():
 
 @pytest.mark.parametrize("name", ["exercise-1-stub", "exercise-2-stub"])
 def test_stubs_do_not_pass_and_do_not_raise(name, capsys):
-    exec(cells(NOTEBOOK)[name].source, {})
-    shown = capsys.readouterr().out
-    assert shown.startswith("Not yet")
-    assert "passed" not in shown
-    assert output(cells(NOTEBOOK)[name]) == shown
+    LESSON.check_stub(name, capsys)
 
 
 @pytest.mark.parametrize("name", ["exercise-1-solution", "exercise-2-solution"])
 def test_solutions_pass(name, capsys):
-    names = {}
-    exec(cells(SOLUTIONS)["setup"].source, names)
-    exec(cells(SOLUTIONS)[name].source, names)
-    shown = capsys.readouterr().out
-    assert shown.startswith("passed: 1")
-    assert output(cells(SOLUTIONS)[name]) == shown
+    LESSON.check_solution(name, capsys)
 
 
 def merge_forgets_the_last(pieces, size):
@@ -216,33 +195,15 @@ def test_the_trace_of_a_debugger_comes_back():
 
 # --- the recipes ------------------------------------------------------------------------
 
-OFFLINE = """
-import socket
-def refuse(self, address, *rest):
-    if address[0] not in ("127.0.0.1", "::1"):
-        raise OSError(f"a recipe opened a connection to {address}")
-socket.socket.connect = refuse
-"""
-
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["copy-plain", "copy-langchain"])
 def test_recipes_run_alone(name, tmp_path):
-    cell = cells(NOTEBOOK)[name]
-    assert "recipe" in cell.metadata.tags
-    assert "chunking_lib" not in cell.source
-    script = tmp_path / "recipe.py"
-    script.write_text(OFFLINE + cell.source, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-X", "utf8", str(script)], capture_output=True, text=True, cwd=tmp_path
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == output(cell)
+    LESSON.check_recipe(name, tmp_path)
 
 
 def test_every_recipe_is_tested():
-    tagged = [id_ for id_, c in cells(NOTEBOOK).items() if "recipe" in c.metadata.get("tags", [])]
-    assert tagged == ["copy-plain", "copy-langchain"]
+    LESSON.check_recipes(["copy-plain", "copy-langchain"], plain=["copy-plain", "copy-langchain"])
 
 
 # --- the numbers in the prose -----------------------------------------------------------
@@ -332,7 +293,7 @@ def test_numbers_about_overlap():
     assert sentence[2] < chunks[1][2], "the key points say so"
     total = sum(map(len, spans().values()))
     assert f"The {total:,} sentences" in said
-    table = [line.split() for line in output(cells(NOTEBOOK)["overlap-table"]).splitlines()]
+    table = [line.split() for line in output("overlap-table").splitlines()]
     cut = {(row[0], row[1]): row[-2] for row in table[1:]}
     assert (cut["split_characters", "10%"], cut["split_characters", "20%"]) == ("2", "3")
     assert "10% overlap leaves two answers cut and 20% leaves three" in said
@@ -352,7 +313,7 @@ def test_the_questions_have_an_answer_of_twelve():
 @pytest.mark.slow
 def test_numbers_about_calls():
     """Calls of the length function, and how often each character is seen."""
-    shown = output(cells(NOTEBOOK)["tokens-calls"])
+    shown = output("tokens-calls")
     (theirs, _), (ours, seen) = (
         (int(calls.replace(",", "")), float(times))
         for calls, times in re.findall(r"([\d,]+) calls, ([\d.]+) times", shown)
@@ -362,7 +323,7 @@ def test_numbers_about_calls():
 
 
 def test_numbers_about_clauses():
-    lines = output(cells(NOTEBOOK)["practice-clauses"]).splitlines()
+    lines = output("practice-clauses").splitlines()
     (before, kept_before, total), (after, kept, _) = (
         map(int, re.findall(r"(\d+) chunks, (\d+) of (\d+)", line)[0]) for line in lines
     )

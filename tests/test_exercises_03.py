@@ -2,14 +2,12 @@
 
 import ast
 import re
-import subprocess
-import sys
 from collections import Counter, defaultdict
 from functools import cache, partial
 from pathlib import Path
 
-import nbformat
 import pytest
+from lesson import ROOT, Lesson, cells
 
 from chunking_lib.benchmark import load_benchmark
 from chunking_lib.exercises_03 import check_definitions, check_split_table
@@ -20,30 +18,9 @@ from chunking_lib.formats.split import split_document
 from chunking_lib.length import token_length
 from chunking_lib.models import load_embedder
 
-ROOT = Path(__file__).resolve().parent.parent
 CORPUS = ROOT / "data" / "corpus"
-NOTEBOOK = ROOT / "notebooks" / "03_document_specific.ipynb"
-SOLUTIONS = ROOT / "notebooks" / "solutions" / "03_document_specific_solutions.ipynb"
-
-
-@cache
-def cells(path):
-    return {cell.id: cell for cell in nbformat.read(path, as_version=4).cells}
-
-
-def output(name, path=NOTEBOOK):
-    texts = [
-        o.get("text") or o.get("data", {}).get("text/plain", "") for o in cell_outputs(name, path)
-    ]
-    return "".join(texts)
-
-
-def cell_outputs(name, path):
-    return cells(path)[name].outputs
-
-
-def prose(name):
-    return " ".join(cells(NOTEBOOK)[name].source.split())
+LESSON = Lesson("03_document_specific")
+NOTEBOOK, output, prose = LESSON.notebook, LESSON.output, LESSON.prose
 
 
 # --- the exercises ----------------------------------------------------------------------
@@ -51,21 +28,12 @@ def prose(name):
 
 @pytest.mark.parametrize("name", ["exercise-1-stub", "exercise-2-stub"])
 def test_stubs_do_not_pass_and_do_not_raise(name, capsys):
-    exec(cells(NOTEBOOK)[name].source, {})
-    shown = capsys.readouterr().out
-    assert shown.startswith("Not yet")
-    assert "passed" not in shown
-    assert output(name) == shown
+    LESSON.check_stub(name, capsys)
 
 
 @pytest.mark.parametrize("name", ["exercise-1-solution", "exercise-2-solution"])
 def test_solutions_pass(name, capsys):
-    names = {}
-    exec(cells(SOLUTIONS)["setup"].source, names)
-    exec(cells(SOLUTIONS)[name].source, names)
-    shown = capsys.readouterr().out
-    assert shown.startswith("passed: 1")
-    assert output(name, SOLUTIONS) == shown
+    LESSON.check_solution(name, capsys)
 
 
 def split_right(table, size, fits=lambda part, size: len(part) <= size, empty=False, keep=True):
@@ -188,34 +156,16 @@ def test_the_right_ways_pass(capsys):
 
 # --- the recipes ------------------------------------------------------------------------
 
-OFFLINE = """
-import socket
-def refuse(self, address, *rest):
-    if address[0] not in ("127.0.0.1", "::1"):
-        raise OSError(f"a recipe opened a connection to {address}")
-socket.socket.connect = refuse
-"""
-
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["copy-library", "copy-langchain"])
 def test_recipes_run_alone(name, tmp_path):
-    cell = cells(NOTEBOOK)[name]
-    assert "recipe" in cell.metadata.tags
-    script = tmp_path / "recipe.py"
-    script.write_text(OFFLINE + cell.source, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-X", "utf8", str(script)], capture_output=True, text=True, cwd=tmp_path
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == output(name)
+    LESSON.check_recipe(name, tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["recipe.py"]
 
 
 def test_every_recipe_is_tested():
-    tagged = [id_ for id_, c in cells(NOTEBOOK).items() if "recipe" in c.metadata.get("tags", [])]
-    assert tagged == ["copy-library", "copy-langchain"]
-    assert "chunking_lib" not in cells(NOTEBOOK)["copy-langchain"].source
+    LESSON.check_recipes(["copy-library", "copy-langchain"], plain=["copy-langchain"])
 
 
 # --- the numbers in the prose: recomputed, or read from the output that they speak of -----

@@ -1,18 +1,14 @@
 """Exercises, recipes and the numbers in the prose of notebook 4."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from functools import cache, partial
-from pathlib import Path
 
-import nbformat
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lesson import ROOT, Lesson, cells
 
 from chunking_lib.benchmark import load_benchmark
 from chunking_lib.exercises_04 import _hint_cuts, check_breakpoints, check_cuts
@@ -24,24 +20,8 @@ from chunking_lib.semantic import find_breakpoints, split_semantic
 from chunking_lib.sentences import sentence_spans
 from chunking_lib.turns import embed_sentences, find_sentences
 
-ROOT = Path(__file__).resolve().parent.parent
-NOTEBOOK = ROOT / "notebooks" / "04_semantic.ipynb"
-SOLUTIONS = ROOT / "notebooks" / "solutions" / "04_semantic_solutions.ipynb"
-
-
-@cache
-def cells(path):
-    return {cell.id: cell for cell in nbformat.read(path, as_version=4).cells}
-
-
-def output(name, path=NOTEBOOK):
-    return "".join(
-        o.get("text") or o.get("data", {}).get("text/plain", "") for o in cells(path)[name].outputs
-    )
-
-
-def prose(name):
-    return " ".join(cells(NOTEBOOK)[name].source.split())
+LESSON = Lesson("04_semantic")
+NOTEBOOK, output, prose = LESSON.notebook, LESSON.output, LESSON.prose
 
 
 # --- the exercises ----------------------------------------------------------------------
@@ -49,21 +29,12 @@ def prose(name):
 
 @pytest.mark.parametrize("name", ["exercise-1-stub", "exercise-2-stub"])
 def test_stubs_do_not_pass_and_do_not_raise(name, capsys):
-    exec(cells(NOTEBOOK)[name].source, {})
-    shown = capsys.readouterr().out
-    assert shown.startswith("Not yet")
-    assert "passed" not in shown
-    assert output(name) == shown
+    LESSON.check_stub(name, capsys)
 
 
 @pytest.mark.parametrize("name", ["exercise-1-solution", "exercise-2-solution"])
 def test_solutions_pass(name, capsys):
-    names = {}
-    exec(cells(SOLUTIONS)["setup"].source, names)
-    exec(cells(SOLUTIONS)[name].source, names)
-    shown = capsys.readouterr().out
-    assert shown.startswith("passed: 1")
-    assert output(name, SOLUTIONS) == shown
+    LESSON.check_solution(name, capsys)
 
 
 def breakpoints(distances, amount, middle=np.mean, above=np.greater, ends=(25, 75), empty=True):
@@ -196,35 +167,15 @@ def by_the_library(distances, amount):
 
 # --- the recipes ------------------------------------------------------------------------
 
-OFFLINE = """
-import socket
-def refuse(self, address, *rest):
-    if address[0] not in ("127.0.0.1", "::1"):
-        raise OSError(f"a recipe opened a connection to {address}")
-socket.socket.connect = refuse
-"""
-
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["copy-library", "copy-plain"])
 def test_recipes_run_alone(name, tmp_path):
-    script = tmp_path / "recipe.py"
-    script.write_text(OFFLINE + cells(NOTEBOOK)[name].source, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-X", "utf8", str(script)],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env={**os.environ, "EMBEDDING_MODEL": str(fetch("all-MiniLM-L6-v2"))},
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == output(name)
+    LESSON.check_recipe(name, tmp_path, EMBEDDING_MODEL=str(fetch("all-MiniLM-L6-v2")))
 
 
 def test_every_recipe_is_tested():
-    tagged = [id_ for id_, c in cells(NOTEBOOK).items() if "recipe" in c.metadata.get("tags", [])]
-    assert tagged == ["copy-library", "copy-plain"]
-    assert "chunking_lib" not in cells(NOTEBOOK)["copy-plain"].source
+    LESSON.check_recipes(["copy-library", "copy-plain"], plain=["copy-plain"])
 
 
 # --- the numbers in the prose: recomputed, or read from the output that they speak of -----

@@ -1,43 +1,23 @@
 """Exercises, recipes and the numbers in the prose of notebook 5."""
 
 import json
-import os
 import re
-import subprocess
-import sys
-from functools import cache, partial
+from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from types import SimpleNamespace
 
-import nbformat
 import pytest
+from lesson import ROOT, Lesson, cells
 
 from chunking_lib.exercises_05 import check_parts, check_support
 from chunking_lib.llm import load_llm
 from chunking_lib.llm_server import serve_llm
 from chunking_lib.local_server import SMOLLM
 
-ROOT = Path(__file__).resolve().parent.parent
-NOTEBOOK = ROOT / "notebooks" / "05_agentic.ipynb"
-SOLUTIONS = ROOT / "notebooks" / "solutions" / "05_agentic_solutions.ipynb"
+LESSON = Lesson("05_agentic")
+NOTEBOOK, output, prose = LESSON.notebook, LESSON.output, LESSON.prose
 REPLIES = ROOT / "data" / "replies" / "05_agentic.jsonl"
 SCORES = ROOT / "data" / "replies" / "05_scores.npz"
-
-
-@cache
-def cells(path):
-    return {cell.id: cell for cell in nbformat.read(path, as_version=4).cells}
-
-
-def output(name, path=NOTEBOOK):
-    return "".join(
-        o.get("text") or o.get("data", {}).get("text/plain", "") for o in cells(path)[name].outputs
-    )
-
-
-def prose(name):
-    return " ".join(cells(NOTEBOOK)[name].source.split())
 
 
 # --- the exercises ----------------------------------------------------------------------
@@ -45,21 +25,12 @@ def prose(name):
 
 @pytest.mark.parametrize("name", ["exercise-1-stub", "exercise-2-stub"])
 def test_stubs_do_not_pass_and_do_not_raise(name, capsys):
-    exec(cells(NOTEBOOK)[name].source, {})
-    shown = capsys.readouterr().out
-    assert shown.startswith("Not yet")
-    assert "passed" not in shown
-    assert output(name) == shown
+    LESSON.check_stub(name, capsys)
 
 
 @pytest.mark.parametrize("name", ["exercise-1-solution", "exercise-2-solution"])
 def test_solutions_pass(name, capsys):
-    names = {}
-    exec(cells(SOLUTIONS)["setup"].source, names)
-    exec(cells(SOLUTIONS)[name].source, names)
-    shown = capsys.readouterr().out
-    assert shown.startswith("passed: ")
-    assert output(name, SOLUTIONS) == shown
+    LESSON.check_solution(name, capsys, begins="passed: ")
 
 
 def parts(starts, count, kinds=True, least=2, most=0, order=True, twice=False, close=1):
@@ -169,39 +140,20 @@ def test_recordings_name_their_model_and_are_small():
 
 # --- the recipes ------------------------------------------------------------------------
 
-OFFLINE = """
-import socket
-connect = socket.socket.connect
-def refuse(self, address, *rest):
-    if address[0] not in ("127.0.0.1", "::1"):
-        raise OSError(f"a recipe opened a connection to {address}")
-    return connect(self, address, *rest)
-socket.socket.connect = refuse
-"""
-
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["copy-library", "copy-plain"])
 def test_recipes_run_alone(name, tmp_path, monkeypatch):
     monkeypatch.setenv("CHUNKING_RECORD", "0")
-    script = tmp_path / "recipe.py"
-    script.write_text(OFFLINE + cells(NOTEBOOK)[name].source, encoding="utf-8")
     service = serve_llm(load_llm(SMOLLM, recordings=REPLIES))
-    done = subprocess.run(
-        [sys.executable, "-X", "utf8", str(script)],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env={
-            **os.environ,
-            "CHUNKING_LLM": SMOLLM,
-            "REPLIES": str(REPLIES),
-            "OPENAI_BASE_URL": service,
-            "NO_PROXY": "127.0.0.1",
-        },
+    LESSON.check_recipe(
+        name,
+        tmp_path,
+        CHUNKING_LLM=SMOLLM,
+        REPLIES=str(REPLIES),
+        OPENAI_BASE_URL=service,
+        NO_PROXY="127.0.0.1",
     )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == output(name)
 
 
 @pytest.mark.parametrize("bad", ["[4.0]", "[true, 4]", "[4, 4]", '["4"]', "[[4]]", "[17]", "null"])
@@ -222,9 +174,7 @@ def test_a_window_without_a_good_reply_is_one_part(bad):
 
 
 def test_every_recipe_is_tested():
-    tagged = [id_ for id_, c in cells(NOTEBOOK).items() if "recipe" in c.metadata.get("tags", [])]
-    assert tagged == ["copy-library", "copy-plain"]
-    assert "chunking_lib" not in cells(NOTEBOOK)["copy-plain"].source
+    LESSON.check_recipes(["copy-library", "copy-plain"], plain=["copy-plain"])
 
 
 def test_no_key_is_in_the_notebook_or_the_recordings():

@@ -1,38 +1,18 @@
 """Exercises, recipes and the numbers in the prose of notebook 7."""
 
 import json
-import os
 import re
-import subprocess
-import sys
-from functools import cache, partial
-from pathlib import Path
+from functools import partial
 
-import nbformat
 import pytest
+from lesson import ROOT, Lesson
 
 from chunking_lib.exercises_07 import check_context, check_fuse
 from chunking_lib.models import fetch
 
-ROOT = Path(__file__).resolve().parent.parent
-NOTEBOOK = ROOT / "notebooks" / "07_contextual.ipynb"
-SOLUTIONS = ROOT / "notebooks" / "solutions" / "07_contextual_solutions.ipynb"
+LESSON = Lesson("07_contextual")
+NOTEBOOK, output, prose = LESSON.notebook, LESSON.output, LESSON.prose
 REPLIES = ROOT / "data" / "replies" / "07_contextual.jsonl"
-
-
-@cache
-def cells(path):
-    return {cell.id: cell for cell in nbformat.read(path, as_version=4).cells}
-
-
-def output(name, path=NOTEBOOK):
-    return "".join(
-        o.get("text") or o.get("data", {}).get("text/plain", "") for o in cells(path)[name].outputs
-    )
-
-
-def prose(name):
-    return " ".join(cells(NOTEBOOK)[name].source.split())
 
 
 # --- the exercises ----------------------------------------------------------------------
@@ -40,19 +20,12 @@ def prose(name):
 
 @pytest.mark.parametrize("name", ["exercise-1-stub", "exercise-2-stub"])
 def test_stubs_do_not_pass_and_do_not_raise(name, capsys):
-    exec(cells(NOTEBOOK)[name].source, {})
-    shown = capsys.readouterr().out
-    assert shown.startswith("Not yet")
-    assert "passed" not in shown
-    assert output(name) == shown
+    LESSON.check_stub(name, capsys)
 
 
 @pytest.mark.parametrize("name", ["exercise-1-solution", "exercise-2-solution"])
 def test_solutions_pass(name, capsys):
-    exec(cells(SOLUTIONS)[name].source, {})
-    shown = capsys.readouterr().out
-    assert shown.startswith("passed: 1")
-    assert output(name, SOLUTIONS) == shown
+    LESSON.check_solution(name, capsys)
 
 
 def in_front(context, text, size, length, keep="first", behind=False, strict=False, blank="\n\n"):
@@ -141,35 +114,15 @@ def test_the_right_ways_pass(capsys):
 
 # --- the recipes ------------------------------------------------------------------------
 
-OFFLINE = """
-import socket
-def refuse(self, address, *rest):
-    if address[0] not in ("127.0.0.1", "::1"):
-        raise OSError(f"a recipe opened a connection to {address}")
-socket.socket.connect = refuse
-"""
-
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["copy-library", "copy-plain"])
 def test_recipes_run_alone(name, tmp_path):
-    script = tmp_path / "recipe.py"
-    script.write_text(OFFLINE + cells(NOTEBOOK)[name].source, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-X", "utf8", str(script)],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env={**os.environ, "EMBEDDING_MODEL": str(fetch("all-MiniLM-L6-v2"))},
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == output(name)
+    LESSON.check_recipe(name, tmp_path, EMBEDDING_MODEL=str(fetch("all-MiniLM-L6-v2")))
 
 
 def test_every_recipe_is_tested():
-    tagged = [id_ for id_, c in cells(NOTEBOOK).items() if "recipe" in c.metadata.get("tags", [])]
-    assert tagged == ["copy-library", "copy-plain"]
-    assert "chunking_lib" not in cells(NOTEBOOK)["copy-plain"].source
+    LESSON.check_recipes(["copy-library", "copy-plain"], plain=["copy-plain"])
 
 
 # --- what the model said ------------------------------------------------------------------
