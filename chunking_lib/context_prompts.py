@@ -12,8 +12,9 @@ from typing import Any
 
 from chunking_lib.chunk import Chunk, Document, is_blank
 from chunking_lib.evaluate import Tokens
-from chunking_lib.llm import Chat, NoModelError
+from chunking_lib.llm import Chat
 from chunking_lib.models import bars_are_hidden, load_tokenizer, without_surrogates
+from chunking_lib.replies import NoReplyError, ask_once
 from chunking_lib.sentences import sentence_spans
 from chunking_lib.turns import check_whole
 
@@ -311,17 +312,15 @@ class _Questions:
         problem, again, failures = self._silent, False, 0
         for _ in range(0 if self._silent else 2):
             try:
-                reply: Any = self._llm.chat(
-                    prompt.messages(again=again), temperature=0, max_tokens=_MOST
+                said = ask_once(
+                    self._llm, prompt.messages(again=again), temperature=0, max_tokens=_MOST
                 )
-            except NoModelError:
-                raise
-            except Exception as error:  # of a client of any make
-                problem = f"no reply: {type(error).__name__}"
+            except NoReplyError as error:
+                problem = str(error)
                 failures += 1
                 continue
             try:
-                return read_context(getattr(reply, "text", None), prompt.passage), ""
+                return read_context(said, prompt.passage), ""
             except ValueError as error:
                 problem, again = f"bad reply: {error}", True
         if failures == 2:

@@ -19,6 +19,7 @@ from chunking_lib.chunk import Chunk, Document, is_blank, text_and_source
 from chunking_lib.evaluate import Arm
 from chunking_lib.models import without_surrogates
 from chunking_lib.retrieve import Scores, encode_checked
+from chunking_lib.turns import check_whole
 
 if TYPE_CHECKING:
     from tokenizers import Encoding
@@ -73,8 +74,8 @@ def token_windows(tokens: int, *, size: int, overlap: int) -> list[TokenWindow]:
     >>> token_windows(10, size=6, overlap=2)
     [TokenWindow(start=0, end=6, first=0, last=5), TokenWindow(start=4, end=10, first=5, last=10)]
     """
-    _check_whole("size", size, 1)
-    _check_whole("overlap", overlap, 0, size - 1)
+    check_whole("size", size, 1)
+    check_whole("overlap", overlap, 0, size - 1)
     if tokens <= size:
         return [TokenWindow(0, tokens, 0, tokens)] if tokens else []
     number = -(-(tokens - overlap) // (size - overlap))
@@ -426,14 +427,7 @@ def _check_windows(embedder: Embedder, window: int | None, overlap: int | None) 
             "this computer"
         )
     size = embedder.max_tokens if window is None else window
-    _check_whole("window", size, 1, embedder.max_tokens)
+    check_whole("window", size, 1, embedder.max_tokens)
     shared = size // _SHARED if overlap is None else overlap
-    _check_whole("overlap", shared, 0, size - 1)
+    check_whole("overlap", shared, 0, size - 1)
     return size, shared
-
-
-def _check_whole(name: str, value: int, least: int, most: int | None = None) -> None:
-    whole = hasattr(value, "__index__") and not isinstance(value, bool)
-    if not whole or value < least or (most is not None and value > most):
-        limits = f"{least} or more" if most is None else f"{least} to {most}"
-        raise ValueError(f"{name}={value!r} must be a whole number of {limits}")

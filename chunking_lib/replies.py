@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from chunking_lib.llm import Chat, NoModelError
 
-__all__ = ["Asker", "check_llm", "read_json"]
+__all__ = ["Asker", "NoReplyError", "ask_once", "check_llm", "read_json"]
 
 T = TypeVar("T")
 
@@ -64,6 +64,25 @@ def read_json(text: str) -> Any:
     return found[0]
 
 
+class NoReplyError(Exception):
+    """The client gave no reply; the message says what it raised."""
+
+
+def ask_once(llm: Chat, messages: list[dict[str, str]], **options: Any) -> Any:
+    """Return what a client of any make gives as the text of its reply.
+
+    Raises:
+        NoModelError: there is no model to ask, or it may not be asked.
+        NoReplyError: anything else was raised.
+    """
+    try:
+        return getattr(llm.chat(messages, **options), "text", None)
+    except NoModelError:
+        raise
+    except Exception as error:
+        raise NoReplyError(f"no reply: {type(error).__name__}") from error
+
+
 class Asker:
     """Asks one model a number of questions, each at most twice.
 
@@ -101,14 +120,11 @@ class Asker:
         failures = 0
         for _ in range(0 if self._silent else 2):
             try:
-                reply = self._llm.chat(
-                    messages, schema=schema, temperature=0, max_tokens=max_tokens
+                said = ask_once(
+                    self._llm, messages, schema=schema, temperature=0, max_tokens=max_tokens
                 )
-                said: Any = getattr(reply, "text", None)
-            except NoModelError:
-                raise
-            except Exception as error:  # of a client of any make
-                self.problem = f"no reply: {type(error).__name__}"
+            except NoReplyError as error:
+                self.problem = str(error)
                 failures += 1
                 self._silent = failures == 2
                 continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from numbers import Real
+from typing import SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,10 +128,13 @@ def add_sentences(builder: Builder, spans: Spans, length: Length) -> None:
             first = last + 1
 
 
-def check_whole(name: str, value: object, least: int) -> None:
-    """Raise a `ValueError` unless a value is a whole number, and large enough."""
-    if not hasattr(value, "__index__") or isinstance(value, bool) or value.__index__() < least:
-        raise ValueError(f"{name}={value!r} must be a whole number of {least} or more")
+def check_whole(name: str, value: object, least: int, most: int | None = None) -> None:
+    """Raise a `ValueError` unless a value is a whole number from `least` to `most`, if given."""
+    whole = isinstance(value, SupportsIndex) and not isinstance(value, bool)
+    number = value.__index__() if isinstance(value, SupportsIndex) else least
+    if not whole or number < least or (most is not None and number > most):
+        limits = f"{least} or more" if most is None else f"{least} to {most}"
+        raise ValueError(f"{name}={value!r} must be a whole number of {limits}")
 
 
 def check_least(min_size: int, size: int) -> None:

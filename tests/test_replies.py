@@ -5,6 +5,8 @@ import json
 import pytest
 
 from chunking_lib import replies
+from chunking_lib.chunk import Chunk, Document
+from chunking_lib.contextual import ContextWarning, add_context
 from chunking_lib.replies import Asker, read_json
 
 
@@ -36,16 +38,25 @@ def test_of_several_values_none_is_meant(text):
         read_json(text)
 
 
+class Broken:
+    """A client whose reply has no text to be had."""
+
+    @property
+    def text(self):
+        raise RuntimeError("gone")
+
+    def chat(self, messages, **options):
+        return self
+
+
 def test_a_reply_whose_text_cannot_be_had_is_no_reply():
-    class Broken:
-        @property
-        def text(self):
-            raise RuntimeError("gone")
-
-    class Model:
-        def chat(self, messages, **options):
-            return Broken()
-
-    asker = Asker(Model(), "Answer.")
+    asker = Asker(Broken(), "Answer.")
     assert asker.ask("Where?", str, schema={}, max_tokens=5) is None
     assert asker.problem == "no reply: RuntimeError"
+
+
+def test_it_is_none_for_a_context_either():
+    chunk = Chunk("Dogs ride free.", 0, 15, "fares.txt")
+    with pytest.warns(ContextWarning, match="no reply: RuntimeError"):
+        found = add_context(Document(chunk.text, "fares.txt"), [chunk], llm=Broken(), include=())
+    assert found[0].metadata["fallback"] == "no reply: RuntimeError"

@@ -6,33 +6,27 @@ an hour or more. Notebook 5 measures it on nine documents.
 """
 
 import argparse
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from score import ROOT, fingerprint, put_between, stamp_files
+from score import ROOT, count_sentences, fingerprint, put_between, save, stamp_files
+from score import chunkers as steps
 
 from chunking_lib.benchmark import Benchmark, load_benchmark
-from chunking_lib.character import split_tokens
 from chunking_lib.chunk import Chunk, Document
 from chunking_lib.contextual import add_context
 from chunking_lib.embedder import Embedder
 from chunking_lib.evaluate import Arm
-from chunking_lib.formats import split_document
 from chunking_lib.late import late_arm
 from chunking_lib.length import token_length
 from chunking_lib.models import load_embedder, load_tokenizer
 from chunking_lib.python_topics import load_python_topics
-from chunking_lib.recursive import split_recursive
 from chunking_lib.retrieve import Encoder, Scores, bm25_scores, dense_scores, fuse_scores
 from chunking_lib.scoreboard import Scoreboard, compare
 from chunking_lib.section import split_sections
-from chunking_lib.semantic import split_semantic
-from chunking_lib.sentences import sentence_spans
 from chunking_lib.topic import split_topics
-from chunking_lib.turns import find_sentences
 
 HERE = Path(__file__).resolve().parent
 SIZE = 200  # tokens of o200k
@@ -49,7 +43,7 @@ STRATEGIES = {
     "late": 8,
 }
 OTHERS = [name for name in STRATEGIES if name != "recursive"]
-#: Named before anything was measured: each against the plain one, in the same pipeline.
+#: All, whatever came out: each against the plain one, in the same pipeline.
 PAIRS = [(name, "recursive") for name in OTHERS]
 PAIRS += [(f"{name}, {PIPELINE}", f"recursive, {PIPELINE}") for name in OTHERS]
 PAIRS += [(f"recursive, {PIPELINE}", "recursive")]
@@ -71,17 +65,18 @@ def chunkers(embedder: Encoder) -> dict[str, Chunker]:
     """The ways to cut, by strategy; late chunking changes the vectors, not the cuts."""
     length = token_length(load_tokenizer())
     options = {"size": SIZE, "length": length}
-    recursive = partial(split_recursive, size=SIZE, length=length)
+    known = steps(embedder)
+    recursive = known["recursive, 200 tokens"]
     reads = token_length(embedder)
 
     def contextual(document: Document) -> list[Chunk]:
         return add_context(document, recursive(document), length=reads)
 
     return {
-        "tokens": partial(split_tokens, tokenizer=length, size=SIZE),
+        "tokens": known["tokens, 200"],
         "recursive": recursive,
-        "by format": partial(split_document, **options),
-        "semantic": partial(split_semantic, embedder=embedder, **options),
+        "by format": known["by format, 200 tokens"],
+        "semantic": known["semantic, 200 tokens"],
         "sections": partial(split_sections, **options),
         "topics": partial(split_topics, **options),
         "contextual": contextual,
@@ -93,9 +88,7 @@ def arms(embedder: Embedder, benchmark: Benchmark) -> dict[str, Arm]:
     """Each strategy by cosine alone, then each in the pipeline."""
     documents = benchmark.documents
     ways = {name: Arm(chunker) for name, chunker in chunkers(embedder).items()}
-    length = token_length(load_tokenizer())
-    found = [find_sentences(one.text, sentence_spans, SIZE, length) for one in documents.values()]
-    ways["semantic"] = Arm(ways["semantic"].chunker, cut_by=sum(map(len, found)))
+    ways["semantic"] = replace(ways["semantic"], cut_by=count_sentences(documents.values()))
     ways["late"] = late_arm(ways["late"].chunker, documents, embedder=embedder)
     return ways | {f"{name}, {PIPELINE}": in_pipeline(arm, embedder) for name, arm in ways.items()}
 
@@ -131,11 +124,7 @@ def measure() -> None:
         benchmark = load(corpus)
         ways = arms(embedder, benchmark)
         board = compare(ways, benchmark, embedder=embedder, pairs=PAIRS)
-        board.save(HERE / file)
-        data = json.loads((HERE / file).read_text(encoding="utf-8"))
-        data["stamp"] = stamp(corpus, embedder)
-        text = json.dumps(data, ensure_ascii=False)
-        (HERE / file).write_text(text + "\n", encoding="utf-8")
+        save(board, HERE / file, stamp(corpus, embedder))
         print(board, flush=True)
 
 

@@ -6,7 +6,7 @@ Writes scores.json, and from it the table in README.md. With --report, only the 
 import argparse
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -80,9 +80,7 @@ def arms(embedder: Embedder, benchmark: Benchmark) -> dict[str, Arm]:
     ways = {name: Arm(chunker) for name, chunker in chunkers(embedder).items()}
     name = "semantic, 200 tokens"
     documents = benchmark.documents.values()
-    length = token_length(load_tokenizer())
-    found = [find_sentences(one.text, sentence_spans, 200, length) for one in documents]
-    ways[name] = replace(ways[name], cut_by=sum(map(len, found)))
+    ways[name] = replace(ways[name], cut_by=count_sentences(documents))
     base = ways["recursive, 200 tokens"].chunker
     count = len({chunk.embedding_text for one in documents for chunk in base(one)})
 
@@ -107,6 +105,12 @@ def arms(embedder: Embedder, benchmark: Benchmark) -> dict[str, Arm]:
     return ways
 
 
+def count_sentences(documents: Iterable[Document]) -> int:
+    """How many sentences, each with its neighbours, semantic splitting embeds to find its cuts."""
+    length = token_length(load_tokenizer())
+    return sum(len(find_sentences(one.text, sentence_spans, 200, length)) for one in documents)
+
+
 def fingerprint(benchmark: Benchmark, chunker: Callable[[Document], list[Chunk]]) -> str:
     """Say in a few letters where a chunker cuts the corpus: scores are stale when that changes."""
     digest = hashlib.sha256()
@@ -129,6 +133,13 @@ def stamp(benchmark: Benchmark, embedder: Encoder) -> dict[str, str]:
     return stamp_files() | {
         name: fingerprint(benchmark, chunker) for name, chunker in chunkers(embedder).items()
     }
+
+
+def save(board: Scoreboard, path: Path, stamp: dict[str, str]) -> None:
+    """Write the scores, with what they rest on."""
+    board.save(path)
+    data = json.loads(path.read_text(encoding="utf-8")) | {"stamp": stamp}
+    path.write_text(json.dumps(data, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def table(board: Scoreboard) -> str:
@@ -163,12 +174,7 @@ def main() -> None:
         benchmark = load_benchmark(ROOT / "data", split="test")
         embedder = load_embedder()
         board = compare(arms(embedder, benchmark), benchmark, embedder=embedder, pairs=PAIRS)
-        board.save(RESULTS)
-        data = json.loads(RESULTS.read_text(encoding="utf-8")) | {
-            "stamp": stamp(benchmark, embedder)
-        }
-        text = json.dumps(data, indent=1, ensure_ascii=False)
-        RESULTS.write_text(text + "\n", encoding="utf-8")
+        save(board, RESULTS, stamp(benchmark, embedder))
         print(board)
     readme = ROOT / "README.md"
     page = report(Scoreboard.load(RESULTS), readme.read_text(encoding="utf-8"))
