@@ -155,7 +155,10 @@ def table(found: dict[str, Scoreboard]) -> str:
         if one.verdict in ("better", "worse")
     ]
     pairs = sum(len(board.contrasts) for board in found.values())
-    lines += ["", f"Of the {pairs} differences compared, {len(decided)} are decided."]
+    lines += [
+        "",
+        f"Of the {pairs} differences compared, {len(decided)} are decided (better or worse).",
+    ]
     return "\n".join([*lines, *(f"- {line}" for line in decided)])
 
 
