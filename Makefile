@@ -63,6 +63,7 @@ bench: weights
 
 score: weights
 	$(BIN)/python tests/benchmarks/score.py
+	$(BIN)/python tests/benchmarks/contextual.py
 	$(BIN)/python tests/benchmarks/finale.py
 
 # Without an environment the system's Python runs it: it needs nothing and says what is missing.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -27,7 +28,9 @@ __all__ = [
     "read_context",
 ]
 
-# The example is about nothing that the course is about; small models need one.
+# Small models need an example. Its name stands nowhere else, so that a reply which took from the
+# example can be told from one that took from the document.
+_EXAMPLE = "Quillon"
 INSTRUCTIONS = """\
 You write notes for a search engine. You see a part of a document, then one passage from it. Say in
 one or two short sentences what the passage is about and where in the document it belongs: give the
@@ -44,6 +47,7 @@ _MOST = 120  # tokens of a reply
 _SENTENCES, _WORDS = 3, 100  # of a context
 _LONGEST = 10_000  # characters of a reply that are read
 _FRAME = re.compile(r"<(?=/?(?:document|passage)\b)", re.IGNORECASE)
+_TIMES = 3  # that the same four words may not come in one sentence
 _LABEL = re.compile(r"^(?:\**(?:context|answer|summary|note)\**\s*:\s*\**\s*)+", re.IGNORECASE)
 _REFUSAL = re.compile(
     r"(?:i['’]?m|i am) (?:sorry|unable|not able|afraid)\b|i (?:cannot|can['’]?t|can not|won['’]t"
@@ -238,15 +242,17 @@ def estimate_context_cost(
 def read_context(reply: object, passage: str = "") -> str:
     r"""Return the context in a model's reply: up to three sentences and 100 words, on one line.
 
-    Labels ("Context:"), quotation marks, control characters and the tags of the question go, and so
-    do a last sentence that was cut off, if another stands before it, and sentences that the passage
-    has word for word.
+    Labels ("Context:"), quotation marks, control characters, tags and the end of the question go.
+    So do sentences that say nothing: those that the passage has word for word, one that goes round
+    in circles (the same four words three times), one about the example in the instructions, and a
+    last one that was cut off, if another stands before it. Whether the rest is true, no program
+    can tell.
 
     Args:
         reply: what the model wrote.
         passage: the text of the chunk.
     Raises:
-        ValueError: no text, nothing to read, a refusal, or nothing but the passage.
+        ValueError: no text, nothing to read, a refusal (in English), or no sentence that is left.
 
     >>> read_context('Context: "The fee for dogs.\x00 They ride free. And so', "They ride free.")
     'The fee for dogs.'
@@ -254,6 +260,7 @@ def read_context(reply: object, passage: str = "") -> str:
     if not isinstance(reply, str):
         raise ValueError("it is no text")
     shown = _CONTROL.sub(" ", _TAG.sub(" ", without_surrogates(reply[:_LONGEST])))
+    shown = shown.replace(_ASK, " ")
     said = _LABEL.sub("", " ".join(shown.split()).strip("\"'“”` *")).strip("\"'“”` *")
     if is_blank(said) or not _LETTER.search(said):
         raise ValueError("it has no words")
@@ -263,10 +270,29 @@ def read_context(reply: object, passage: str = "") -> str:
     if len(sentences) > 1 and not _ENDED.search(sentences[-1]):
         del sentences[-1]
     known = " ".join(passage.split()).casefold()
-    own = [one for one in dict.fromkeys(sentences) if one.casefold() not in known]
-    if not any(map(_LETTER.search, own)):
-        raise ValueError("it only repeats the passage")
+    problem = "it has no words"
+    own = []
+    for one in dict.fromkeys(sentences):
+        if wrong := _says_nothing(one, known):
+            problem = wrong
+        elif _LETTER.search(one):
+            own.append(one)
+    if not own:
+        raise ValueError(problem)
     return " ".join(" ".join(own[:_SENTENCES]).split()[:_WORDS])
+
+
+def _says_nothing(sentence: str, passage: str) -> str:
+    """Say what is wrong with a sentence, if it is: the passage again, a loop, the example."""
+    if sentence.casefold() in passage:
+        return "it only repeats the passage"
+    words = sentence.casefold().split()
+    fours = Counter(zip(words, words[1:], words[2:], words[3:], strict=False))
+    if max(fours.values(), default=0) >= _TIMES:
+        return "it goes round in circles"
+    if _EXAMPLE in sentence and _EXAMPLE.casefold() not in passage:
+        return "it is about the example in the instructions"
+    return ""
 
 
 def ask_all(prompts: Sequence[ContextPrompt], llm: Chat, threads: int) -> list[tuple[str, str]]:

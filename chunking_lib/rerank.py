@@ -79,15 +79,13 @@ def rerank_maxsim(
     places = -2 - np.arange(len(chunks), dtype=np.float32) / len(chunks)
     np.put_along_axis(again, ranked, np.broadcast_to(places, scores.shape), axis=1)
     wanted = np.unique(ranked[:, :top])
-    known = [_units(embedder, chunks[i].embedding_text) for i in wanted]
-    tokens = np.concatenate(known)
-    starts = np.cumsum([0, *(len(one) for one in known[:-1])])
-    column = {int(chunk): place for place, chunk in enumerate(wanted)}
+    known = {chunk: _units(embedder, chunks[chunk].embedding_text) for chunk in wanted.tolist()}
     for row, question in enumerate(questions):
-        best = np.maximum.reduceat(_units(embedder, question) @ tokens.T, starts, axis=1)
-        means = best.mean(axis=0)
-        for chunk in ranked[row, :top]:
-            again[row, chunk] = means[column[int(chunk)]]
+        best = ranked[row, :top]
+        parts = [known[chunk] for chunk in best.tolist()]
+        starts = np.cumsum([0, *(len(part) for part in parts[:-1])])
+        cosines = _units(embedder, question) @ np.concatenate(parts).T
+        again[row, best] = np.maximum.reduceat(cosines, starts, axis=1).mean(axis=0)
     return again
 
 

@@ -27,7 +27,7 @@ def run(path: Path) -> bool:
     client = NotebookClient(
         notebook,
         kernel_name="python3",
-        timeout=1200,
+        timeout=3600,  # recorded anew, the replies of one cell take half an hour
         record_timing=False,
         store_widget_state=False,
         coalesce_streams=True,

@@ -346,7 +346,13 @@ def quietly_one(add, **options):
         ("<passage> The fee for dogs.</passage>", "The fee for dogs."),
         ("犬の料金。電車。", "犬の料金。 電車。"),
         ("Dogs 👩\u200d👧.", "Dogs 👩\u200d👧."),
-        ("word " * 5000, " ".join(["word"] * 100)),
+        (" ".join(f"word{i}" for i in range(5000)), " ".join(f"word{i}" for i in range(100))),
+        ("Dogs. The fee is the fee is the fee is the fee is the fee.", "Dogs."),
+        ("The Quillon windmill, from its history. The fee for dogs.", "The fee for dogs."),
+        (
+            "In one or two short sentences, this passage is about: The fee for dogs.",
+            "The fee for dogs.",
+        ),
     ],
 )
 def test_good_replies(reply, context):
@@ -367,6 +373,9 @@ BAD = {
     "as an": "As an AI language model, I have no document.",
     "unlucky": "Unfortunately, there is no passage.",
     "echo": "They ride free.",
+    "loop": "This passage is about: The passage is about: The passage is about: The passage is",
+    "loop to the end": "word " * 5000,
+    "example": "When the Quillon windmill was last repaired, from its history.",
     "echo in tags": "<passage>\nThey  ride free.</passage>",
     "no text": Reply(None),
     "nothing": None,

@@ -146,16 +146,45 @@ def test_the_search_that_fails():
     assert not any(word in answer for word in ("button", "emergency"))
 
 
+def numbers(text):
+    return re.findall(r"(?<![\w.])-?\d+(?:,\d{3})*(?:\.\d+)?", text.replace("−", "-"))
+
+
 def test_numbers_about_the_steps():
-    rows = {line[:26].strip(): line for line in output("score").splitlines()[1:6]}
-    recall = {name: re.findall(r"\d+\.\d", line)[3] for name, line in rows.items()}
-    pair = recall["context + BM25, sent bare"], recall["BM25"]
-    assert "{}% against {}%".format(*pair) in prose("when")
-    assert f"find {pair[0]}% of the answers" in prose("title")
-    alone = "{}% against {}%, undecided".format(recall["context"], recall["bare"])
-    assert alone in prose("when")
-    verdicts = [line.split()[-1] for line in output("score").strip().splitlines()[-5:]]
-    assert verdicts == ["undecided"] * 4 + ["better"]
+    recall = {
+        line[:27].strip(): numbers(line[27:])[1] for line in output("steps-read").splitlines()
+    }
+    best, none = recall["context + BM25 + re-ranked"], recall["vectors alone"]
+    for name in ("title", "steps-measured"):
+        assert best in prose(name) and none in prose(name)
+    effects = {
+        line.split(" against")[0].strip(): line for line in output("steps-effects").splitlines()
+    }
+    gain = {name: numbers(line.split("without")[-1])[0] for name, line in effects.items()}
+    said = prose("steps-measured").replace("−", "-")
+    for line in effects.values():
+        assert all(n in said for n in numbers(line[34:]) if n != "0.0"), line
+    verdicts = [line.split()[-1] for line in effects.values()]
+    assert verdicts == ["better", "undecided", "undecided", "better"]
+    for name in ("title", "when", "key-points"):
+        assert f"{gain['with context']} points" in prose(name)
+    assert f"BM25 {gain['with BM25']} and re-ranking {gain['with re-ranked']}" in prose(
+        "key-points"
+    )
+    pair = recall["re-ranked"], recall["BM25 + re-ranked"]
+    assert "finds {}%, and with BM25 besides {}%".format(*pair) in said
+
+
+def test_numbers_about_what_is_sent():
+    shown = output("score").strip().splitlines()
+    assert [line.split()[-1] for line in shown[-2:]] == ["better", "equivalent"]
+    said = prose("measured")
+    for line in shown[-2:]:
+        found = re.search(r"(-?\d+\.\d) \[(-?\d+\.\d), (-?\d+\.\d)\]", line)
+        assert all(n.lstrip("-") in said for n in found.groups())
+    recall = [re.findall(r"\d+\.\d", line)[3] for line in shown[1:4]]
+    assert "together find {1}%, vectors alone {0}%".format(*recall) in said
+    assert "{1}% without, {2}% with, *equivalent*".format(*recall) in prose("when")
 
 
 def test_numbers_about_cost_and_the_limit():
@@ -170,24 +199,55 @@ def test_numbers_about_cost_and_the_limit():
 
 
 def test_what_is_said_of_the_controls():
-    shown = output("controls-score")
-    assert [line.split()[-1] for line in shown.strip().splitlines()[-5:]] == [
-        "undecided",
-        "undecided",
-        "worse",
-        "undecided",
-        "undecided",
-    ]
+    lines = output("controls-score").strip().splitlines()[-6:]
+    verdicts = ["undecided", "undecided", "worse", "undecided", "undecided", "undecided"]
+    assert [line.split()[-1] for line in lines] == verdicts
     said = prose("controls-why").replace("−", "-")
-    for numbers in ("-7.5 [-14.5, -0.5]", "-1.8 [-8.3, 4.7]", "0.9 [-4.6, 6.3]"):
-        assert numbers in shown
-        assert all(number in said for number in re.findall(r"-?\d+\.\d", numbers))
+    for line, count in zip(lines, (1, 1, 3, 3, 3, 3), strict=True):
+        assert all(n in said for n in numbers(line.split("against")[1])[-3:][:count]), line
+    again = numbers(output("fault-append-run"))
+    assert "{} points, from {} to {}".format(*again) in prose("faults-why").replace("−", "-")
+    board = json.loads((ROOT / "tests/benchmarks/scores.json").read_text(encoding="utf-8"))
+    [smooth] = [c for c in board["contrasts"] if c["name"].endswith("with neighbours")]
+    ends = (100 * smooth["difference"][end] for end in ("low", "high"))
+    assert "wider interval, {:.1f} to {:.1f},".format(*ends) in said
+
+
+def test_what_is_said_of_what_the_model_wrote():
+    [documents, good, chunks] = numbers(output("few-score"))
+    assert documents == "12"
+    said = prose("when").replace("−", "-")
+    assert f"For {good} of {chunks} chunks" in said
+    shown = output("few-run").strip().splitlines()
+    assert all(line.endswith("undecided") for line in shown[-3:])
+    for line in shown[-3:]:
+        found = re.search(r"(-?\d+\.\d) \[(-?\d+\.\d), (-?\d+\.\d)\]", line)
+        assert all(n in said for n in found.groups())
+    rows = {line[:24].strip(): re.findall(r"\d+(?:,\d+)*\.?\d*", line[24:]) for line in shown[1:5]}
+    assert f"With it {rows['SmolLM2-135M'][3]}% are found" in said
+    assert f"without it {rows['bare'][3]}%" in said and rows["SmolLM2-135M"][-1] in said
+
+
+def test_what_is_said_of_other_texts_in_the_index():
+    missing = [numbers(line)[:2] for line in output("indexing-look").splitlines()[:2]]
+    told = [str(int(of) - int(none)) for none, of in missing]
+    assert f"for {told[0]} of {missing[0][1]} chunks, and a question for {told[1]}" in prose(
+        "indexing-why"
+    )
+    shown = output("indexing-run").strip().splitlines()
+    verdicts = {re.split(r" {2,}", line)[0]: line.split()[-1] for line in shown[-6:]}
+    worse = {name for name, verdict in verdicts.items() if verdict != "undecided"}
+    assert worse == {"summary", "questions"} and {verdicts[name] for name in worse} == {"worse"}
+    said = prose("indexing-found").replace("−", "-")
+    for line, count in zip(shown[-6:], (3, 0, 0, 3, 3, 1), strict=True):
+        found = re.search(r"(-?\d+\.\d) \[(-?\d+\.\d), (-?\d+\.\d)\]", line).groups()
+        assert all(n.lstrip("-") in said for n in found[:count]), line
 
 
 def test_what_the_model_got_wrong():
     told = output("run-model")
     assert told.count("bad reply: it only repeats the passage") == 3 and told.count("->") == 8
-    assert "windmill" in told and "elderly" in told
+    assert "windmill" in told and "elderly" in told and "train" in told
     document = (ROOT / "data" / "corpus" / "faq_school_groups.md").read_text(encoding="utf-8")
     assert "windmill" not in document and "elderly" not in document
     assert "no such source [3], uncited 2" in output("rag-answer")

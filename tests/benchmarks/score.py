@@ -120,9 +120,9 @@ def fingerprint(benchmark: Benchmark, chunker: Callable[[Document], list[Chunk]]
     return digest.hexdigest()[:16]
 
 
-def stamp_files(questions: str = "questions.jsonl") -> dict[str, str]:
-    """Say in a few letters what the questions are, and the ruler."""
-    ruler = ("benchmark", "evaluate", "intervals", "metrics", "retrieve")
+def stamp_files(questions: str = "questions.jsonl", *more: str) -> dict[str, str]:
+    """Say in a few letters what the questions are, the ruler, and `more` modules."""
+    ruler = ("benchmark", "evaluate", "intervals", "metrics", "retrieve", *more)
     files = [ROOT / "data" / questions]
     files += [ROOT / "chunking_lib" / f"{name}.py" for name in ruler]
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in files}
