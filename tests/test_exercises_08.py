@@ -292,26 +292,41 @@ def test_facts_about_faults():
 
 
 def test_numbers_of_the_guide_stand_above_it():
-    shown = "".join(map(output, ("finale-load", "finale-python", "finale-types", "score")))
+    cells_above = ("finale-load", "finale-python", "finale-mean", "finale-types")
+    shown = "".join(map(output, (*cells_above, "finale-types-best", "score")))
     known = set(numbers(shown)) | {number.strip("-") for number in numbers(shown)}
-    # Counts, sizes, and the confidence of an interval.
-    allowed = {"1", "7", "9", "15", "25", "30", "41", "95", "100", "200", "254", "1,000"}
+    # Counts, sizes, other notebooks, and the confidence of an interval.
+    allowed = {"1", "4", "6", "7", "9", "17", "34", "41", "64", "95", "100", "200", "254", "1,000"}
     for name in ("finale-by", "kinds-why", "plot-why"):
         for number in numbers(prose(name)):
             assert number in known or number in allowed, number
 
 
+def test_verdicts_of_the_finale():
+    found = [
+        line.split()[-1] for line in output("finale-python").splitlines() if " against " in line
+    ]
+    assert len(found) == 34 and set(found) == {"undecided", "equivalent"}
+    assert found.count("equivalent") == 4 and "Four are *equivalent*" in prose("finale-by")
+    lines = output("finale-mean").splitlines()
+    assert [line.split()[-1] for line in lines] == ["better", "better"]
+    gains = [numbers(line.split(":")[1])[0] for line in lines]
+    for name in ("finale-by", "plot-why", "key-points"):
+        assert all(gain in numbers(prose(name)) for gain in gains)
+
+
 def test_signs_in_the_finale():
-    types, kinds = output("finale-types").strip().split("\n\n")
-    for block, of, signs in (
-        (types, 10, {("numeric", "A", "32-")}),
-        (kinds, 15, {("history", "A", "40-"), ("history", "F", "43-")}),
-    ):
-        lines = [line.split() for line in block.splitlines()[1:]]
-        assert len(lines) == of
-        assert {
-            (line[0], letter, cell)
-            for line in lines
-            for letter, cell in zip("ABCDEFGH", line[-8:], strict=True)
-            if cell.endswith(("+", "-"))
-        } == signs
+    signed = {
+        "finale-types": {("numeric", 0, "32-"), ("history", 0, "40-"), ("history", 6, "43-")},
+        "finale-types-best": set(),
+    }
+    for cell, signs in signed.items():
+        lines = [line for line in output(cell).splitlines() if "," not in line and "±" not in line]
+        assert len(lines) == 10 + 15 + 7
+        values = [(line.split()[0], line.split()[-10:-1]) for line in lines]
+        assert signs == {
+            (group, place, one)
+            for group, row in values
+            for place, one in enumerate(row)
+            if one.endswith(("+", "-"))
+        }

@@ -1,17 +1,24 @@
-"""The table of the strategies in the README is the one that was measured, and not out of date."""
+"""The scores of strategies and of contexts are those that were measured, and not out of date."""
 
 import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 HERE = Path(__file__).resolve().parent / "benchmarks"
 sys.path.insert(0, str(HERE))
 
+import contextual  # noqa: E402
 from finale import CORPORA, PAIRS, PIPELINE, ROOT, STRATEGIES, boards, report, stamp  # noqa: E402
+from retrieval import STEPS, Retrieval  # noqa: E402
 
+from chunking_lib.benchmark import Benchmark  # noqa: E402
+from chunking_lib.chunk import Chunk, Document  # noqa: E402
+from chunking_lib.evaluate import Arm  # noqa: E402
 from chunking_lib.models import load_embedder  # noqa: E402
+from chunking_lib.scoreboard import Scoreboard  # noqa: E402
 
 
 def test_the_readme_has_the_table():
@@ -40,3 +47,35 @@ def test_all_strategies_were_scored_on_the_same_questions():
         assert [result.name for result in board.results] == names
         assert [(one.name, one.baseline) for one in board.contrasts] == PAIRS
         assert len({tuple(result.questions) for result in board.results}) == 1
+
+
+@pytest.mark.slow
+def test_the_scores_of_contexts_are_not_stale():
+    for file in contextual.RESULTS.values():
+        assert json.loads(file.read_text(encoding="utf-8"))["stamp"] == contextual.stamp()
+
+
+def test_every_step_was_scored_on_and_off():
+    names = [result.name for result in Scoreboard.load(contextual.RESULTS["steps"]).results]
+    assert len(names) == len(set(names)) == 2 ** len(STEPS)
+    found = Scoreboard.load(contextual.RESULTS["controls"]).contrasts
+    assert [(one.name, one.baseline) for one in found] == contextual.CONTROLS
+
+
+def test_context_is_searched_by_every_step_and_sent_by_none():
+    text = "# Ferries\n\nThey leave at nine.\n\n# Dogs\n\nThey ride free.\n\nNot on seats.\n"
+    document = Document(text, id="page.md")
+    spans = [(11, 30), (40, 55), (57, 70)]
+    chunks = [Chunk(text[start:end], start, end, document.id) for start, end in spans]
+    assert [chunk.text for chunk in chunks] == [
+        "They leave at nine.",
+        "They ride free.",
+        "Not on seats.",
+    ]
+    search = Retrieval(Benchmark({document.id: document}, ()), load_embedder()).arm
+    for on, best in ((["BM25"], False), (["context", "BM25"], True), (list(STEPS), True)):
+        arm = search(Arm(lambda _: chunks, scorer=lambda q, c: np.zeros((len(q), len(c)))), on)
+        scores = arm.scorer(["dogs"], chunks)
+        assert (scores[0, 1:].min() > scores[0, 0]) == best, on
+        assert arm.chunker(document) == chunks and not any(one.context for one in chunks)
+        assert arm.embedded == 3 * (1 + ("re-ranked" in on))
