@@ -296,7 +296,8 @@ def test_numbers_of_the_guide_stand_above_it():
     shown = "".join(map(output, (*cells_above, "finale-types-best", "score")))
     known = set(numbers(shown)) | {number.strip("-") for number in numbers(shown)}
     # Counts, sizes, other notebooks, and the confidence of an interval.
-    allowed = {"1", "4", "6", "7", "9", "17", "34", "41", "64", "95", "100", "200", "254", "1,000"}
+    allowed = {"1", "4", "6", "7", "9", "17", "20", "30", "34", "44", "50", "64", "95", "100"}
+    allowed |= {"200", "254", "352", "1,000"}
     for name in ("finale-by", "kinds-why", "plot-why"):
         for number in numbers(prose(name)):
             assert number in known or number in allowed, number
@@ -308,6 +309,11 @@ def test_verdicts_of_the_finale():
     ]
     assert len(found) == 34 and set(found) == {"undecided", "equivalent"}
     assert found.count("equivalent") == 4 and "Four are *equivalent*" in prose("finale-by")
+    said = prose("finale-by")
+    assert f"The other {found.count('undecided')} are *undecided*" in said
+    shown = [line for line in output("finale-python").splitlines() if line.endswith("undecided")]
+    ends = [re.search(r"\[(\S+), (\S+)\]", line).groups() for line in shown]
+    assert sum(float(low) < -5 and float(high) > 5 for low, high in ends) > len(ends) / 2
     lines = output("finale-mean").splitlines()
     assert [line.split()[-1] for line in lines] == ["better", "better"]
     gains = [numbers(line.split(":")[1])[0] for line in lines]
@@ -330,3 +336,25 @@ def test_signs_in_the_finale():
             for place, one in enumerate(row)
             if one.endswith(("+", "-"))
         }
+
+
+def test_how_many_lines_of_the_finale_could_have_a_sign():
+    lines = []
+    for cell in ("finale-types", "finale-types-best"):
+        found = re.findall(r"^(\D+?) +(\d+)  .* (\d+)$", output(cell), re.MULTILINE)
+        lines += [(int(size), int(half)) for _, size, half in found]
+    sizes = [size for size, _ in lines]
+    said = prose("kinds-why")
+    assert f"in {sum(size >= 20 for size in sizes)} of the {len(lines)} lines" in said
+    assert f"Groups have {min(sizes)} to {max(sizes)} questions" in said
+    assert sum(half >= 10 for _, half in lines) > len(lines) / 2
+
+
+def test_what_is_said_of_the_plot():
+    """Every blue dot lies to the right of its grey one; on Python the blue ones are close."""
+    found = [re.findall(r"([\d.]+) \[", line) for line in output("finale-load").splitlines()[1:]]
+    rows = [[float(mean) for mean in row] for row in found]
+    assert len(rows) == 9
+    assert all(course < best and python < top for course, best, python, top in rows)
+    python_best = [row[3] for row in rows]
+    assert max(python_best) - min(python_best) < 2
