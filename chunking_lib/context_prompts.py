@@ -48,6 +48,7 @@ _SENTENCES, _WORDS = 3, 100  # of a context
 _LONGEST = 10_000  # characters of a reply that are read
 _FRAME = re.compile(r"<(?=/?(?:document|passage)\b)", re.IGNORECASE)
 _TIMES = 3  # that the same four words may not come in one sentence
+_STUTTER = re.compile(r"([^\W\d_].{3,59}?)\1\1\1")  # a loop, in any script
 _LABEL = re.compile(r"^(?:\**(?:context|answer|summary|note)\**\s*:\s*\**\s*)+", re.IGNORECASE)
 _REFUSAL = re.compile(
     r"(?:i['’]?m|i am) (?:sorry|unable|not able|afraid)\b|i (?:cannot|can['’]?t|can not|won['’]t"
@@ -243,10 +244,11 @@ def read_context(reply: object, passage: str = "") -> str:
     r"""Return the context in a model's reply: up to three sentences and 100 words, on one line.
 
     Labels ("Context:"), quotation marks, control characters, tags and the end of the question go.
-    So do sentences that say nothing: those that the passage has word for word, one that goes round
-    in circles (the same four words three times), one about the example in the instructions, and a
-    last one that was cut off, if another stands before it. Whether the rest is true, no program
-    can tell.
+    So do sentences that say nothing: those that the passage, or the end of the question, has word
+    for word, one that goes round in circles (the same four words three times, though a list may, or
+    the same four letters or more four times on end), one about the example in the instructions, and
+    a last one that was cut off, if another stands before it. Whether the rest is true, no program
+    can tell. Words are what blanks divide: Chinese and Thai are as long as the model wrote them.
 
     Args:
         reply: what the model wrote.
@@ -269,7 +271,7 @@ def read_context(reply: object, passage: str = "") -> str:
     sentences = [said[start:end] for start, end in sentence_spans(said)]
     if len(sentences) > 1 and not _ENDED.search(sentences[-1]):
         del sentences[-1]
-    known = " ".join(passage.split()).casefold()
+    known = " ".join(_CONTROL.sub(" ", without_surrogates(passage)).split()).casefold()
     problem = "it has no words"
     own = []
     for one in dict.fromkeys(sentences):
@@ -283,14 +285,17 @@ def read_context(reply: object, passage: str = "") -> str:
 
 
 def _says_nothing(sentence: str, passage: str) -> str:
-    """Say what is wrong with a sentence, if it is: the passage again, a loop, the example."""
-    if sentence.casefold() in passage:
+    """Say what is wrong with a sentence: it repeats what was shown, itself, or the example."""
+    sentence = sentence.casefold()
+    if sentence in passage:
         return "it only repeats the passage"
-    words = sentence.casefold().split()
+    if sentence in (_ASK + _AGAIN).casefold():
+        return "it only repeats the question"
+    words = sentence.split()
     fours = Counter(zip(words, words[1:], words[2:], words[3:], strict=False))
-    if max(fours.values(), default=0) >= _TIMES:
+    if max(fours.values(), default=0) >= _TIMES or _STUTTER.search(sentence):
         return "it goes round in circles"
-    if _EXAMPLE in sentence and _EXAMPLE.casefold() not in passage:
+    if _EXAMPLE.casefold() in sentence and _EXAMPLE.casefold() not in passage:
         return "it is about the example in the instructions"
     return ""
 

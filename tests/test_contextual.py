@@ -3,8 +3,11 @@
 import json
 import re
 import threading
+import time
 import warnings
+from contextlib import suppress
 from functools import partial
+from random import Random
 
 import case_checks
 import pytest
@@ -375,7 +378,16 @@ BAD = {
     "echo": "They ride free.",
     "loop": "This passage is about: The passage is about: The passage is about: The passage is",
     "loop to the end": "word " * 5000,
+    "loop without blanks": "的" * 50,
+    "loop of letters": "это" * 40,
+    "loop of a word": "The ferry ferry ferry ferry ferry ferry.",
+    "loop of a phrase": "这段文字是关于渡轮的，" * 12,
+    "loop in any case": "The ferry to Rock, THE FERRY TO ROCK, the Ferry to rock,",
+    "question": "In one or two short\nsentences, this passage is about:",
+    "second question": "Answer with one plain sentence of your own.",
+    "part of the question": "This passage is about:",
     "example": "When the Quillon windmill was last repaired, from its history.",
+    "example in capitals": "THE QUILLON WINDMILL",
     "echo in tags": "<passage>\nThey  ride free.</passage>",
     "no text": Reply(None),
     "nothing": None,
@@ -396,6 +408,36 @@ def test_bad_replies_leave_what_the_structure_gives(reply):
     llm = Scripted(reply, "About dogs.")
     (chunk,) = add_context(PAGE, chunks, llm=llm, include=())
     assert chunk.context == "About dogs." and not chunk.metadata
+
+
+@pytest.mark.parametrize(
+    ("reply", "text"),
+    [
+        ("前往岩石岛的渡轮时刻表，出自第二章。", "他们免费。"),
+        ("The ferry to the Rock, the ferry to the Mole and the ferry for dogs.", "Free."),
+        ("It is very, very, very far: 1111 1111 1111 1111 1111 steps ................", "Free."),
+        ("When the Quillon windmill was repaired.", "QUILLON: repaired in May."),
+        ("This passage is about dogs.", "This passage is long."),
+    ],
+)
+def test_a_good_reply_is_kept_as_it_is(reply, text):
+    assert read_context(reply, text) == reply
+
+
+@pytest.mark.parametrize("text", ["They\x00 ride \x02free.", "They \ud800 ride\nfree."])
+def test_the_passage_is_known_again_whatever_signs_stand_in_it(text):
+    with pytest.raises(ValueError, match="only repeats the passage"):
+        read_context(text, text)
+
+
+@pytest.mark.parametrize("kind", ["abc", "аб", "的地得", "a. ", 'a"*<', "a\u0301"])
+def test_a_reply_of_any_length_is_read_at_once(kind):
+    random = Random(3)
+    began = time.perf_counter()
+    for _ in range(3):
+        with suppress(ValueError):
+            read_context("".join(random.choices(kind, k=10_000)))
+    assert time.perf_counter() - began < 5
 
 
 def test_after_a_bad_reply_it_is_asked_in_other_words_and_what_is_in_front_stays():
