@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chunking_lib.chunk import Chunk
+from chunking_lib.models import without_surrogates
 from chunking_lib.retrieve import Scores, check_scores, rank
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ def rerank_maxsim(
 
 def _units(embedder: TokenEncoder, text: str) -> NDArray[np.float32]:
     """Return the vectors of the tokens of a text, of length 1; one of zeros if it has none."""
+    text = without_surrogates(text)
     offsets = embedder.tokenizer.encode(text, add_special_tokens=False).offsets
     if len(offsets) > embedder.max_tokens:
         text = text[: offsets[embedder.max_tokens - 1][1]]

@@ -23,7 +23,8 @@ class Letters:
     max_tokens = 4
     tokenizer = SimpleNamespace(
         encode=lambda text, add_special_tokens: SimpleNamespace(
-            offsets=[match.span() for match in re.finditer(r"\w+", text)]
+            # Half of a surrogate pair is refused, as by the real ones.
+            offsets=[match.span() for match in re.finditer(r"\w+", text) if text.encode()]
         )
     )
 
@@ -74,6 +75,36 @@ def test_only_the_candidates_move_and_all_stay_ranked(table, top):
         assert set(before[:top]) == set(after[:top])
         assert before[top:].tolist() == after[top:].tolist()
     assert len(embedder.read) == len(set(embedder.read))  # each once
+
+
+@settings(deadline=None)
+@given(data=st.data(), top=st.integers(1, 7).map(np.int64))
+def test_it_is_the_plain_definition(data, top):
+    """Of each question's own candidates, whatever they share; blank texts and equal ones, too."""
+    odd = ["", " ", "ferry", "dog fare", "dog fare", "tram tram pier", "渡轮 e\u0301 🚋", "\x00"]
+    texts = data.draw(st.lists(st.sampled_from(odd), min_size=1, max_size=6))
+    questions = data.draw(st.lists(st.sampled_from(odd), min_size=1, max_size=3))
+    cells = st.lists(st.integers(-3, 3), min_size=len(texts), max_size=len(texts))
+    scores = np.array([data.draw(cells) for _ in questions], dtype=np.float32)
+    again = rerank_maxsim(questions, make(*texts), scores, Letters(), top=top)
+
+    def lengths_one(text):
+        found = Letters().encode_tokens(text)
+        return found.vectors[~found.special] / 3 if not found.special.all() else np.zeros((1, 6))
+
+    for row, question in enumerate(questions):
+        for chunk in rank(scores)[row, :top]:
+            best = [
+                max(float(one @ other) for other in lengths_one(texts[chunk]))
+                for one in lengths_one(question)
+            ]
+            assert again[row, chunk] == pytest.approx(np.mean(best), abs=1e-5)
+
+
+def test_half_of_a_surrogate_pair_is_a_sign_like_others():
+    chunks = make("ferry \ud800", "\udfff", "dog")
+    again = rerank_maxsim(["dog \ud800", "\ud800"], chunks, np.zeros((2, 3)), Letters())
+    assert again.tolist() == [[0, 0, 1], [0, 0, 0]]
 
 
 @pytest.mark.parametrize("top", [0, -1, 1.5, True, "5", None])
