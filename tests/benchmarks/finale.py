@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 from retrieval import STEPS, Retrieval
 from score import ROOT, count_sentences, fingerprint, put_between, save, stamp_files
 from score import chunkers as steps
@@ -21,6 +22,7 @@ from chunking_lib.chunk import Chunk, Document
 from chunking_lib.contextual import add_context
 from chunking_lib.embedder import Embedder
 from chunking_lib.evaluate import Arm
+from chunking_lib.intervals import Contrast, contrasts
 from chunking_lib.late import late_arm
 from chunking_lib.length import token_length
 from chunking_lib.lm import LanguageModel, load_lm
@@ -56,6 +58,7 @@ PAIRS = [(name, "recursive") for name in OTHERS]
 PAIRS += [(f"{name}, {PIPELINE}", f"recursive, {PIPELINE}") for name in OTHERS]
 PAIRS += [(f"recursive, {PIPELINE}", "recursive")]
 BEGIN, END = "<!-- strategies: begin -->", "<!-- strategies: end -->"
+TITLES = {"course": "course", "python": "Python"}
 CORPORA = {"course": "scores_course.json", "python": "scores_python.json"}
 
 Chunker = Callable[[Document], list[Chunk]]
@@ -144,8 +147,8 @@ def table(found: dict[str, Scoreboard]) -> str:
     """Return the scores as a Markdown table, and what is decided."""
     heads = ["strategy", "notebook"]
     for corpus in found:
-        heads += [f"{corpus}: vectors alone", PIPELINE]
-    heads += ["texts embedded", "tokens read by an LM"]
+        heads += [f"{TITLES[corpus]}: vectors alone", PIPELINE]
+    heads += ["texts embedded, vectors alone", "tokens read by a language model"]
     rows = [heads]
     for name, number in STRATEGIES.items():
         cells = [name, str(number)]
@@ -156,7 +159,7 @@ def table(found: dict[str, Scoreboard]) -> str:
     lines = [f"| {' | '.join(row)} |" for row in rows]
     lines.insert(1, "| --- |" + " ---: |" * (len(heads) - 1))
     decided = [
-        f"{one.name} is {one.verdict} than {one.baseline} ({corpus})"
+        f"{one.name} is {one.verdict} than {one.baseline} ({TITLES[corpus]})"
         for corpus, board in found.items()
         for one in board.contrasts
         if one.verdict in ("better", "worse")
@@ -164,9 +167,24 @@ def table(found: dict[str, Scoreboard]) -> str:
     pairs = sum(len(board.contrasts) for board in found.values())
     lines += [
         "",
-        f"Of the {pairs} differences compared, {len(decided)} are decided (better or worse).",
+        f"Of the {pairs} differences to recursive splitting, or between its two searches, "
+        f"{len(decided) or 'none'} {'is' if len(decided) < 2 else 'are'} decided: better or worse.",
+        *(f"- {line}" for line in decided),
     ]
-    return "\n".join([*lines, *(f"- {line}" for line in decided)])
+    gains = {corpus: gain(board) for corpus, board in found.items()}
+    told = [f"{one.difference} on {TITLES[it]} ({one.verdict})" for it, one in gains.items()]
+    lines += ["", f"In the mean of all rows, best retrieval gives, in points: {', '.join(told)}."]
+    return "\n".join(lines)
+
+
+def gain(board: Scoreboard) -> Contrast:
+    """Return what the pipeline gives in the mean of all strategies."""
+    means = {}
+    for name, on in ((PIPELINE, True), ("vectors alone", False)):
+        rows = [r.recall[board.main] for r in board.results if r.name.endswith(PIPELINE) == on]
+        means[name] = np.mean(rows, axis=0).tolist()
+    [found] = contrasts(means, [(PIPELINE, "vectors alone")], board.results[0].documents)
+    return found
 
 
 def report(page: str) -> str:

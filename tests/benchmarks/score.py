@@ -147,7 +147,8 @@ def table(board: Scoreboard) -> str:
     rows = [row[:4] + row[4:6] + [row[6]] for row in board.rows()]
     lines = [f"| {' | '.join(row)} |" for row in rows]
     lines.insert(1, "| --- |" + " ---: |" * (len(rows[0]) - 1))
-    lines += ["", f"{board.note}; 95% intervals in brackets.", ""]
+    count = len(board.results[0].questions)
+    lines += ["", f"{count} questions; recall in %, 95% intervals in brackets.", ""]
     lines += [f"| {' | '.join(row)} |" for row in board.verdict_rows()]
     lines.insert(-len(board.contrasts), "| --- | --- | ---: | ---: | --- |")
     return "\n".join(lines)
