@@ -50,9 +50,11 @@ def test_all_strategies_were_scored_on_the_same_questions():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*did not get all")  # a chunk leaves no room for sentences
 def test_the_scores_of_contexts_are_not_stale():
+    now = contextual.stamp()
     for file in contextual.RESULTS.values():
-        assert json.loads(file.read_text(encoding="utf-8"))["stamp"] == contextual.stamp()
+        assert json.loads(file.read_text(encoding="utf-8"))["stamp"] == now
 
 
 def test_every_step_was_scored_on_and_off():

@@ -114,7 +114,7 @@ def controls(benchmark: Benchmark, embedder: Embedder) -> dict[str, Arm]:
 def stamp() -> dict[str, str]:
     """What the scores rest on: the questions, the ruler, the cuts and the contexts."""
     benchmark = load_benchmark(ROOT / "data", split="test")
-    parts = (("title", "path"), ("title",), ("path",), ("neighbours",))
+    parts = (("title", "path"), ("neighbours",))  # "title" and "path" alone are parts of the first
 
     def cuts(include: tuple[str, ...]) -> str:
         return fingerprint(benchmark, lambda document: split_in_context(document, *include))
