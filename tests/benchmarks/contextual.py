@@ -18,8 +18,8 @@ from chunking_lib.contextual import add_context
 from chunking_lib.embedder import Embedder, TokenVectors
 from chunking_lib.evaluate import Arm
 from chunking_lib.indexing import Scorer, by_chunk, score_by
-from chunking_lib.length import token_length
-from chunking_lib.models import load_embedder, load_tokenizer
+from chunking_lib.length import TokenLength, token_length
+from chunking_lib.models import load_embedder
 from chunking_lib.recursive import split_recursive
 from chunking_lib.retrieve import (
     Scores,
@@ -66,12 +66,17 @@ CONTROLS = [
 
 
 def split(document: Document) -> list[Chunk]:
-    return split_recursive(document, size=200, length=token_length(load_tokenizer()))
+    return split_recursive(document, size=200, length=what_is_read())
+
+
+@cache
+def what_is_read() -> TokenLength:
+    """The tokens that the embedder reads, and how many at most; the model is opened once."""
+    return token_length(load_embedder())
 
 
 def split_in_context(document: Document, *include: str) -> list[Chunk]:
-    length = token_length(load_embedder())
-    return add_context(document, split(document), include=include, length=length)
+    return add_context(document, split(document), include=include, length=what_is_read())
 
 
 def steps(retrieval: Retrieval) -> dict[str, Arm]:
