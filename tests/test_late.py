@@ -1,6 +1,7 @@
 """Late chunking: windows, pooling by offsets, the early control, scores; its fault cases."""
 
 import json
+import os
 import re
 from collections.abc import Sequence
 from itertools import pairwise
@@ -602,3 +603,22 @@ def test_windows_of_the_real_model_are_other_vectors_and_the_same_in_each_run():
     near = (whole * cut).sum(axis=1)
     assert (near > 0.4).all() and (near < 0.999).any()
     np.testing.assert_array_equal(cut, embed_late(text, chunks, embedder=longer, window=254))
+
+
+# --- a model that reads more, where there is a network --------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    "LATE_MODEL" not in os.environ,
+    reason="LATE_MODEL names no model with a long context, and to fetch one needs a network",
+)
+def test_a_model_with_a_long_context():
+    long = load_embedder(os.environ["LATE_MODEL"])
+    assert long.max_tokens > 512
+    text = "Berlin is the capital of Germany. " * 40 + "It has over 3.85 million inhabitants."
+    chunks = split_recursive(text, size=200)
+    late, early = (embed(text, chunks, embedder=long) for embed in (embed_late, embed_early))
+    assert late.shape == early.shape == (len(chunks), long.dimensions)
+    np.testing.assert_allclose(np.linalg.norm(late, axis=1), 1, atol=1e-4)
+    assert (late[-1] @ late[0]) > (early[-1] @ early[0])  # "It" has seen the city
