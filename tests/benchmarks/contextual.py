@@ -4,12 +4,11 @@ Writes scores_contextual.json, and scores_controls.json for what costs no model 
 reads both. The chunks are those of recursive splitting at 200 tokens.
 """
 
-from collections.abc import Sequence
-from functools import cache, partial
+from functools import cache
 from itertools import product
 from pathlib import Path
 
-from retrieval import STEPS, Retrieval
+from retrieval import STEPS, Retrieval, smoothed
 from score import ROOT, fingerprint, save, stamp_files
 
 from chunking_lib.benchmark import Benchmark, load_benchmark
@@ -17,17 +16,10 @@ from chunking_lib.chunk import Chunk, Document
 from chunking_lib.contextual import add_context
 from chunking_lib.embedder import Embedder, TokenVectors
 from chunking_lib.evaluate import Arm
-from chunking_lib.indexing import Scorer, by_chunk, score_by
+from chunking_lib.indexing import by_chunk, score_by
 from chunking_lib.length import TokenLength, token_length
 from chunking_lib.models import load_embedder
 from chunking_lib.recursive import split_recursive
-from chunking_lib.retrieve import (
-    Scores,
-    bm25_scores,
-    dense_scores,
-    fuse_scores,
-    smooth_neighbours,
-)
 from chunking_lib.scoreboard import compare
 
 HERE = Path(__file__).resolve().parent
@@ -84,33 +76,28 @@ def steps(retrieval: Retrieval) -> dict[str, Arm]:
     return {name(on): retrieval.arm(Arm(split), on) for on in ARMS}
 
 
-def controls(benchmark: Benchmark, embedder: Embedder) -> dict[str, Arm]:
+def controls(benchmark: Benchmark, retrieval: Retrieval) -> dict[str, Arm]:
     """What costs nothing: parts of the structure, and the scores of neighbours."""
-    dense = partial(dense_scores, embedder=embedder)
+    dense, fused = (retrieval.arm(Arm(split), on) for on in ((), ("BM25",)))
     documents = benchmark.documents.values()
     bare = [chunk for document in documents for chunk in split(document)]
 
     def searched(join: str, *include: str) -> Arm:
         """Search context and text in this order, and send the bare chunk."""
+        assert dense.scorer is not None, "an arm of Retrieval has a scorer"
         told = [chunk for one in documents for chunk in split_in_context(one, *include)]
         texts = [join.format(chunk.context, chunk.text).strip() for chunk in told]
-        return Arm(split, score_by(by_chunk(bare, texts), dense))
-
-    def fused(questions: Sequence[str], chunks: Sequence[Chunk]) -> Scores:
-        return fuse_scores(dense(questions, chunks), bm25_scores(questions, chunks))
-
-    def smoothed(questions: Sequence[str], chunks: Sequence[Chunk], scorer: Scorer) -> Scores:
-        return smooth_neighbours(scorer(questions, chunks), chunks)
+        return Arm(split, score_by(by_chunk(bare, texts), dense.scorer))
 
     return {
-        "vectors alone": Arm(split),
+        "vectors alone": dense,
         "title": Arm(lambda document: split_in_context(document, "title")),
         "path": Arm(lambda document: split_in_context(document, "path")),
         "sentences beside it": Arm(lambda document: split_in_context(document, "neighbours")),
         "sentences beside it, sent bare": searched("{0}\n\n{1}", "neighbours"),
-        "neighbours' scores": Arm(split, partial(smoothed, scorer=dense)),
-        "BM25": Arm(split, fused),
-        "BM25, neighbours' scores": Arm(split, partial(smoothed, scorer=fused)),
+        "neighbours' scores": smoothed(dense),
+        "BM25": fused,
+        "BM25, neighbours' scores": smoothed(fused),
         "title and path, sent bare": searched("{0}\n\n{1}", "title", "path"),
         "title and path behind, sent bare": searched("{1}\n\n{0}", "title", "path"),
     }
@@ -130,16 +117,14 @@ def stamp() -> dict[str, str]:
 
 def main() -> None:
     benchmark, embedder = load_benchmark(ROOT / "data", split="test"), load_embedder()
+    retrieval, now = Retrieval(benchmark, embedder, KeptTokens(embedder)), stamp()
+    # Notebook 7 compares means over the steps: no pairs of them here.
     for which, arms, pairs in (
-        ("controls", controls(benchmark, embedder), CONTROLS),
-        (
-            "steps",
-            steps(Retrieval(benchmark, embedder, KeptTokens(embedder))),
-            [],
-        ),  # notebook 7 compares their means
+        ("controls", controls(benchmark, retrieval), CONTROLS),
+        ("steps", steps(retrieval), []),
     ):
         board = compare(arms, benchmark, embedder=embedder, pairs=pairs)
-        save(board, RESULTS[which], stamp())
+        save(board, RESULTS[which], now)
         print(board, flush=True)
 
 

@@ -1,6 +1,7 @@
 """The steps of retrieval that the scores share: context, BM25 and re-ranking, each on or off."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from chunking_lib.benchmark import Benchmark
 from chunking_lib.chunk import Chunk
@@ -9,10 +10,27 @@ from chunking_lib.embedder import Embedder
 from chunking_lib.evaluate import Arm
 from chunking_lib.length import token_length
 from chunking_lib.rerank import TokenEncoder, rerank_maxsim
-from chunking_lib.retrieve import Scores, bm25_scores, dense_scores, fuse_scores
+from chunking_lib.retrieve import (
+    Scores,
+    bm25_scores,
+    dense_scores,
+    fuse_scores,
+    smooth_neighbours,
+)
 
 #: Context is title and heading path, searched and not sent; the 50 best are ranked anew by MaxSim.
 STEPS = ("context", "BM25", "re-ranked")
+
+
+def smoothed(arm: Arm) -> Arm:
+    """Return an arm that adds to each chunk a share of its neighbours' scores."""
+    own = arm.scorer
+    assert own is not None, "an arm of Retrieval has a scorer"
+
+    def scorer(questions: Sequence[str], chunks: Sequence[Chunk]) -> Scores:
+        return smooth_neighbours(own(questions, chunks), chunks)
+
+    return replace(arm, scorer=scorer)
 
 
 class Retrieval:
@@ -47,7 +65,7 @@ class Retrieval:
         own = texts if arm.embedded is None else arm.embedded
         # Re-ranking runs the candidates, which are all chunks in the end, through the model again.
         embedded = own + texts * ("re-ranked" in on)
-        return Arm(arm.chunker, scorer, arm.model_tokens, embedded, arm.cut_by, arm.reads_all)
+        return replace(arm, scorer=scorer, embedded=embedded)
 
     def _texts(self, arm: Arm) -> int:
         documents = self._documents.values()

@@ -6,10 +6,12 @@ Writes scores.json, and from it the table in README.md. With --report, only the 
 import argparse
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+
+from retrieval import Retrieval, smoothed
 
 from chunking_lib.benchmark import Benchmark, load_benchmark
 from chunking_lib.character import split_characters, split_tokens
@@ -20,15 +22,7 @@ from chunking_lib.formats import split_document
 from chunking_lib.length import token_length
 from chunking_lib.models import load_embedder, load_tokenizer
 from chunking_lib.recursive import split_recursive
-from chunking_lib.rerank import rerank_maxsim
-from chunking_lib.retrieve import (
-    Encoder,
-    Scores,
-    bm25_scores,
-    dense_scores,
-    fuse_scores,
-    smooth_neighbours,
-)
+from chunking_lib.retrieve import Encoder
 from chunking_lib.scoreboard import Scoreboard, compare
 from chunking_lib.semantic import split_semantic
 from chunking_lib.sentences import sentence_spans
@@ -74,35 +68,22 @@ def chunkers(embedder: Encoder) -> dict[str, Callable[[Document], list[Chunk]]]:
 def arms(embedder: Embedder, benchmark: Benchmark) -> dict[str, Arm]:
     """What is scored: each way to cut with dense retrieval, and one with more of it.
 
-    Semantic splitting embeds each sentence, with its neighbours, to find its cuts. Re-ranking runs
-    the candidates, which are all chunks in the end, through the model once more.
+    Semantic splitting embeds each sentence, with its neighbours, to find its cuts.
     """
     ways = {name: Arm(chunker) for name, chunker in chunkers(embedder).items()}
     name = "semantic, 200 tokens"
     documents = benchmark.documents.values()
     ways[name] = replace(ways[name], cut_by=count_sentences(documents))
     base = ways["recursive, 200 tokens"].chunker
-    count = len({chunk.embedding_text for one in documents for chunk in base(one)})
-
-    def dense(questions: Sequence[str], chunks: Sequence[Chunk]) -> Scores:
-        return dense_scores(questions, chunks, embedder)
-
-    def neighbours(questions: Sequence[str], chunks: Sequence[Chunk]) -> Scores:
-        return smooth_neighbours(dense(questions, chunks), chunks)
-
-    def fused(questions: Sequence[str], chunks: Sequence[Chunk]) -> Scores:
-        return fuse_scores(dense(questions, chunks), bm25_scores(questions, chunks))
-
-    def both(questions: Sequence[str], chunks: Sequence[Chunk]) -> Scores:
-        return smooth_neighbours(fused(questions, chunks), chunks)
-
-    def maxsim(questions: Sequence[str], chunks: Sequence[Chunk]) -> Scores:
-        return rerank_maxsim(questions, chunks, dense(questions, chunks), embedder)
-
-    for name, scorer in (("neighbours", neighbours), ("BM25", fused), ("both", both)):
-        ways[f"recursive, 200 tokens, with {name}"] = Arm(base, scorer)
-    ways["recursive, 200 tokens, with MaxSim"] = Arm(base, maxsim, embedded=2 * count)
-    return ways
+    search = Retrieval(benchmark, embedder).arm
+    dense, fused = search(Arm(base), ()), search(Arm(base), ["BM25"])
+    more = {
+        "neighbours": smoothed(dense),
+        "BM25": fused,
+        "both": smoothed(fused),
+        "MaxSim": search(Arm(base), ["re-ranked"]),
+    }
+    return ways | {f"recursive, 200 tokens, with {name}": arm for name, arm in more.items()}
 
 
 def count_sentences(documents: Iterable[Document]) -> int:
